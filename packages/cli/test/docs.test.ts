@@ -489,6 +489,10 @@ const GUIDES: Guide[] = [
       suite(ran) {
         expect(readDocuments(ran)).toMatchObject([{ name: 'smoke', gates: { passRate: 1 } }]);
       },
+      own({ stdout }) {
+        expect(stdout).toContain('tone  passed');
+        expect(stdout).toMatch(/no-apology/);
+      },
       run({ stdout }, { workspace }) {
         expect(stdout).toContain('smoke  passed');
         expect(stdout).toMatch(/^greets\tyes\t1\t/m);

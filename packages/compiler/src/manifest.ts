@@ -21,6 +21,7 @@ export function createManifest(scan: Scan, problems: readonly Problem[] = []): M
     ...(databaseSchema === undefined ? {} : { databaseSchema: { file: databaseSchema } }),
     ...(scan.guardrails.length > 0 ? { guardrails: toDeclared(scan.guardrails, firstOf) } : {}),
     ...(scan.connections.length > 0 ? { connections: toDeclared(scan.connections, firstOf) } : {}),
+    ...(scan.scorers.length > 0 ? { scorers: toDeclared(scan.scorers, firstOf) } : {}),
   };
 }
 

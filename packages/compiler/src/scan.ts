@@ -33,6 +33,9 @@ export interface Scan {
   connections: ScannedEntry[];
   /** The same of connections. */
   misplacedConnections: string[];
+  scorers: ScannedEntry[];
+  /** The same of scorers. */
+  misplacedScorers: string[];
 }
 
 export interface ScannedFile {
@@ -101,6 +104,12 @@ const CONNECTIONS: Declared = {
   folders: ['connections', 'connection', 'src/connections', 'workflows', 'deep-agents'],
 };
 
+const SCORERS: Declared = {
+  file: /^evals\/([^/]+)\.scorer\.tsx?$/,
+  named: /\.scorer\.[mc]?[jt]sx?$/,
+  folders: ['evals', 'eval', 'scorers', 'src/evals', 'workflows', 'deep-agents'],
+};
+
 /** What a file of its own declares, by its name. */
 interface Declared {
   file: RegExp;
@@ -146,6 +155,7 @@ function scanOnce(root: string, cache: FactsCache): Scan {
   const hasTables = findFile(join(root, DATABASE_SCHEMA)) !== undefined;
   const guardrails = scanDeclared(walk, GUARDRAILS);
   const connections = scanDeclared(walk, CONNECTIONS);
+  const scorers = scanDeclared(walk, SCORERS);
   cache.save();
   const { files, links } = walk;
   return {
@@ -161,6 +171,8 @@ function scanOnce(root: string, cache: FactsCache): Scan {
     misplacedGuardrails: guardrails.misplaced,
     connections: connections.entries,
     misplacedConnections: connections.misplaced,
+    scorers: scorers.entries,
+    misplacedScorers: scorers.misplaced,
   };
 }
 

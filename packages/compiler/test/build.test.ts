@@ -119,12 +119,14 @@ export class Ledger {
     expect((await build(root)).failed).toMatchObject([{ code: 'module_not_found', file: 'config.schema.ts' }]);
   });
 
-  it('holds the guardrails, and is refused where one does not compile', async () => {
-    const file = 'guardrails/cards.guardrail.ts';
+  it.each([
+    ['guardrails', 'guardrails/cards.guardrail.ts'],
+    ['scorers', 'evals/cards.scorer.ts'],
+  ] as const)('holds the %s, and is refused where one does not compile', async (kind, file) => {
     const root = createWorkspace({ [file]: `export default { check: 1 };\n` });
     const { manifest, failed } = await build(root);
     expect(failed).toEqual([]);
-    expect(manifest.guardrails).toEqual([{ name: 'cards', file }]);
+    expect(manifest[kind]).toEqual([{ name: 'cards', file }]);
     const path = manifest.modules[file]?.path ?? '';
     const module = await import(pathToFileURL(join(root, 'dist/workspace', path)).href);
     expect(module.default).toEqual({ check: 1 });

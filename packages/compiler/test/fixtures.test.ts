@@ -25,6 +25,7 @@ describe('a fixture folder', () => {
         : {}),
       ...(manifest.guardrails ? { guardrails: manifest.guardrails.map(withCode) } : {}),
       ...(manifest.connections ? { connections: manifest.connections.map(withCode) } : {}),
+      ...(manifest.scorers ? { scorers: manifest.scorers.map(withCode) } : {}),
     };
     const file = join(root, 'expected.json');
     if (isUpdate) writeFileSync(file, `${JSON.stringify(answer, null, 2)}\n`);

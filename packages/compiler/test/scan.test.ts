@@ -151,6 +151,8 @@ describe('a scan', () => {
       misplacedGuardrails: [],
       connections: [],
       misplacedConnections: [],
+      scorers: [],
+      misplacedScorers: [],
     });
   });
 });
@@ -174,6 +176,8 @@ describe('a check', () => {
       misplacedGuardrails: [],
       connections: [],
       misplacedConnections: [],
+      scorers: [],
+      misplacedScorers: [],
     };
     const clashes = (await checkScan(scan, createWorkspace())).filter(({ code }) => code === 'name_clash');
     expect(clashes.map(({ file, message }) => [file, message])).toEqual([

@@ -21,6 +21,8 @@ export { defineDynamicConfig } from './config-values/define.ts';
 export type { DynamicConfig } from './config-values/define.ts';
 export { defineConnection } from './connections/define.ts';
 export type { ConnectionDefinition } from './connections/define.ts';
+export { defineScorer } from './evals/define-scorer.ts';
+export type { ScorerAnswer, ScorerDefinition, ScorerSubject } from './evals/define-scorer.ts';
 export { defineGuardrail } from './guardrails/define.ts';
 export type { GuardrailDefinition } from './guardrails/define.ts';
 export type { CheckAnswer, CheckPlace, CheckSubject, OwnCheck } from './guardrails/author-check.ts';

@@ -14,6 +14,8 @@ export interface Manifest {
   guardrails?: DeclaredEntry[];
   /** Services of others that the workspace calls, in code. Absent: there are none. */
   connections?: DeclaredEntry[];
+  /** What judges the answers of evals, in code. Absent: there are none. */
+  scorers?: DeclaredEntry[];
 }
 
 export interface AgentEntry {
@@ -40,7 +42,7 @@ export interface DatabaseSchemaEntry {
   file: string;
 }
 
-/** `guardrails/<name>.guardrail.ts`, `connections/<id>.connection.ts`. */
+/** `guardrails/<name>.guardrail.ts`, `connections/<id>.connection.ts`, `evals/<name>.scorer.ts`. */
 export interface DeclaredEntry {
   name: string;
   file: string;

@@ -49,6 +49,8 @@ export interface TestProgram {
   guardrails?: Record<string, unknown>;
   /** The default export of each file in `connections/`. */
   connections?: Record<string, unknown>;
+  /** The default export of each `evals/<name>.scorer.ts`. */
+  scorers?: Record<string, unknown>;
   /** The default export of `config.schema.ts`. */
   config?: unknown;
   /** Hash of every module. Default `hash`. */
@@ -135,6 +137,7 @@ export function toProgram({
   workflows = {},
   guardrails = {},
   connections = {},
+  scorers = {},
   config,
   hash = 'hash',
 }: TestProgram): Program {
@@ -171,6 +174,11 @@ export function toProgram({
     modules.set(file, source instanceof Error ? source : { default: source });
     return { name, file };
   });
+  const scorerEntries = Object.entries(scorers).map(([name, source]) => {
+    const file = `evals/${name}.scorer.ts`;
+    modules.set(file, source instanceof Error ? source : { default: source });
+    return { name, file };
+  });
   return {
     manifest: {
       version: 1,
@@ -178,6 +186,7 @@ export function toProgram({
       workflows: workflowEntries,
       guardrails: ruleEntries,
       connections: connectionEntries,
+      scorers: scorerEntries,
       ...(config === undefined ? {} : { configSchema: { file: 'config.schema.ts' } }),
     },
     async load(file) {

@@ -140,8 +140,9 @@ function listFiles({
   databaseSchema,
   guardrails = [],
   connections = [],
+  scorers = [],
 }: Program['manifest']): string[] {
-  return [...agents, ...workflows, configSchema, databaseSchema, ...guardrails, ...connections].flatMap(
+  return [...agents, ...workflows, configSchema, databaseSchema, ...guardrails, ...connections, ...scorers].flatMap(
     (entry) => entry?.file ?? [],
   );
 }

@@ -163,6 +163,34 @@ export default defineGuardrail({
     await says(heard, `removed ${file}`);
   });
 
+  it('of a scorer: added, broken, and removed', async () => {
+    const file = 'evals/short.scorer.ts';
+    const target = { kind: 'workflow', name: 'greet' };
+    const isTaken = (expected = true) =>
+      eventually(async () => {
+        const scorers = [{ type: 'code', scorer: 'short' }];
+        const made = await fetch(`${box.url}/api/evals/cases`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ name: 'one', target, input: { name: 'Eve' }, scorers }),
+        });
+        return (made.status === 201) === expected;
+      });
+    const heard = listen();
+    await isTaken(false);
+    workspace.write(
+      file,
+      `import { defineScorer } from '@svc/runtime';\nexport default defineScorer({ score: ({ text }) => text.length < 9 });\n`,
+    );
+    await isTaken();
+    workspace.edit(file, 'score:', 'scroe:');
+    await says(heard, file, 'score');
+    await isTaken();
+    workspace.remove(file);
+    await isTaken(false);
+    await says(heard, `removed ${file}`);
+  });
+
   it('of a module svc.config.ts imports', async () => {
     workspace.write('lib/model.ts', `export const model = 'scripted/three';\n`);
     workspace.write(

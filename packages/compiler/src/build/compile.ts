@@ -23,7 +23,7 @@ export interface Compiled {
   /** Everything that was found wrong. */
   problems: Problem[];
   /**
-   * Why there is no bundle: an agent, a guardrail, a connection, `svc.config.ts`, `config.schema.ts` or `src/schema.ts` does not compile, or exports
+   * Why there is no bundle: an agent, a guardrail, a connection, a scorer, `svc.config.ts`, `config.schema.ts` or `src/schema.ts` does not compile, or exports
    * what cannot be served. One that throws while it loads is reported and shipped.
    */
   failed: Problem[];
@@ -73,8 +73,9 @@ interface Entry {
   problem?: Problem;
 }
 
-function listEntries({ agents, workflows, configSchema, guardrails = [], connections = [] }: Manifest): Entry[] {
-  return [...agents, ...workflows, ...(configSchema ? [configSchema] : []), ...guardrails, ...connections];
+function listEntries(manifest: Manifest): Entry[] {
+  const { agents, workflows, configSchema, guardrails = [], connections = [], scorers = [] } = manifest;
+  return [...agents, ...workflows, ...(configSchema ? [configSchema] : []), ...guardrails, ...connections, ...scorers];
 }
 
 /** All at once; where that fails, each by itself to find those that compile, and these once more at once. */
@@ -107,5 +108,6 @@ function withProblems(manifest: Manifest, found: ReadonlyMap<string, Problem>): 
     ...(manifest.configSchema ? { configSchema: add(manifest.configSchema) } : {}),
     ...(manifest.guardrails ? { guardrails: manifest.guardrails.map(add) } : {}),
     ...(manifest.connections ? { connections: manifest.connections.map(add) } : {}),
+    ...(manifest.scorers ? { scorers: manifest.scorers.map(add) } : {}),
   };
 }

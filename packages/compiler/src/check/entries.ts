@@ -16,6 +16,8 @@ export function checkEntries(scan: Scan): FoundIn[] {
     ...scan.misplacedGuardrails.map((file) => toMisplaced(GUARDRAIL, file)),
     ...scan.connections.flatMap((entry) => checkDeclared(CONNECTION, entry, scan.files[entry.file])),
     ...scan.misplacedConnections.map((file) => toMisplaced(CONNECTION, file)),
+    ...scan.scorers.flatMap((entry) => checkDeclared(SCORER, entry, scan.files[entry.file])),
+    ...scan.misplacedScorers.map((file) => toMisplaced(SCORER, file)),
     ...Object.entries(scan.files).flatMap(([file, facts]) =>
       workflows.has(file) ? [] : checkOther(file, facts, workflows),
     ),
@@ -52,14 +54,26 @@ function checkConfigSchema(file: string, facts: FileFacts | undefined): FoundIn[
 
 /** What a file of its own declares. */
 interface Declared {
-  kind: 'guardrail' | 'connection';
+  kind: 'guardrail' | 'connection' | 'scorer';
+  folder: string;
   define: string;
   /** What becomes of one that nobody reads. */
   lost: string;
 }
 
-const GUARDRAIL: Declared = { kind: 'guardrail', define: 'defineGuardrail', lost: 'judges nothing' };
-const CONNECTION: Declared = { kind: 'connection', define: 'defineConnection', lost: 'is declared nowhere' };
+const GUARDRAIL: Declared = {
+  kind: 'guardrail',
+  folder: 'guardrails',
+  define: 'defineGuardrail',
+  lost: 'judges nothing',
+};
+const CONNECTION: Declared = {
+  kind: 'connection',
+  folder: 'connections',
+  define: 'defineConnection',
+  lost: 'is declared nowhere',
+};
+const SCORER: Declared = { kind: 'scorer', folder: 'evals', define: 'defineScorer', lost: 'scores nothing' };
 
 function checkDeclared(
   { kind, define }: Declared,
@@ -73,11 +87,11 @@ function checkDeclared(
 }
 
 /** Silently read by no one, it would seem to be there. */
-function toMisplaced({ kind, lost }: Declared, file: string): FoundIn {
+function toMisplaced({ kind, folder, lost }: Declared, file: string): FoundIn {
   const name = posix.basename(file).replace(/\.\w+\.\w+$/, '');
   const ending = file.endsWith('x') ? 'tsx' : 'ts';
   const plural = `${kind}s`;
-  const message = `${plural[0]?.toUpperCase()}${plural.slice(1)} are read from "${plural}" alone, so "${name}" ${lost}. Move the file to "${plural}/${name}.${kind}.${ending}".`;
+  const message = `${plural[0]?.toUpperCase()}${plural.slice(1)} are read from "${folder}" alone, so "${name}" ${lost}. Move the file to "${folder}/${name}.${kind}.${ending}".`;
   return { code: `${kind}_outside_folder`, message, file, ...TOP };
 }
 

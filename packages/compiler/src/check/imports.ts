@@ -15,8 +15,9 @@ import type { FoundIn } from './frame.ts';
  * settings of the project may send elsewhere is left to whoever loads it. A file is parsed only when it has one.
  */
 export function checkImports(scan: Scan, root: string): FoundIn[] {
-  const { agents, workflows, configSchema, guardrails, connections } = scan;
-  const entries = [...agents, ...workflows, ...(configSchema ? [configSchema] : []), ...guardrails, ...connections];
+  const { agents, workflows, configSchema, guardrails, connections, scorers } = scan;
+  const declared = [...guardrails, ...connections, ...scorers];
+  const entries = [...agents, ...workflows, ...(configSchema ? [configSchema] : []), ...declared];
   const loaded = new Set(entries.flatMap(({ file, modules }) => [file, ...modules]));
   const isPackageMissing = createPackageCheck(root);
   let parse: Parse | undefined;

@@ -5,20 +5,16 @@ import { workflowFileName } from '../workflow-names.ts';
 import type { FoundIn } from './frame.ts';
 
 /** Names that cannot stand in a route, and names a person would take for one. */
-export function checkNames({ agents, workflows, guardrails, connections, files }: Scan): FoundIn[] {
+export function checkNames({ agents, workflows, guardrails, connections, scorers, files }: Scan): FoundIn[] {
   return [
     ...agents.flatMap((entry) => checkName(entry, { what: 'an agent', named: 'folder', ending: '' })),
     ...workflows.flatMap((entry) => [...checkName(entry, namedBy(entry)), ...checkRefused(entry)]),
-    ...guardrails.flatMap((entry) =>
-      checkName(entry, {
-        what: 'a guardrail',
-        named: 'file',
-        ending: entry.file.slice(entry.file.lastIndexOf('.guardrail')),
-      }),
-    ),
+    ...guardrails.flatMap((entry) => checkName(entry, declaredAs('guardrail', entry))),
     ...checkTwins('guardrail', guardrails),
     ...connections.flatMap(checkId),
     ...checkTwins('connection', connections),
+    ...scorers.flatMap((entry) => checkName(entry, declaredAs('scorer', entry))),
+    ...checkTwins('scorer', scorers),
     ...checkClashes('agents', agents),
     ...checkClashes('workflows', workflows),
     ...checkDuplicates(workflows, files),
@@ -53,6 +49,10 @@ function namedBy({ name, file, exportName }: ScannedWorkflow): Named {
   if (name === workflowFileName(file))
     return { what, named: 'file', ending: file.slice(file.lastIndexOf('.workflow')) };
   return { what, named: `function "${exportName}"`, ending: '' };
+}
+
+function declaredAs(kind: 'guardrail' | 'scorer', { file }: ScannedEntry): Named {
+  return { what: `a ${kind}`, named: 'file', ending: file.slice(file.lastIndexOf(`.${kind}`)) };
 }
 
 function checkName({ name, file }: ScannedEntry, { what, named, ending }: Named): FoundIn[] {
@@ -96,7 +96,7 @@ function checkDuplicates(workflows: ScannedWorkflow[], files: Scan['files']): Fo
 }
 
 /** `a.guardrail.ts` and `a.guardrail.tsx`. */
-function checkTwins(kind: 'guardrail' | 'connection', entries: ScannedEntry[]): FoundIn[] {
+function checkTwins(kind: 'guardrail' | 'connection' | 'scorer', entries: ScannedEntry[]): FoundIn[] {
   return entries.flatMap(({ name, file }, index) => {
     const twin = entries[index - 1]?.name === name ? entries[index - 1] : entries[index + 1];
     if (twin?.name !== name) return [];

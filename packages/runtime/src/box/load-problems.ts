@@ -1,6 +1,7 @@
 import { loadDeclared, NONE } from '../config-values/declared.ts';
 import { readConnections } from '../connections/declared.ts';
 import { createCopilot } from '../copilot/agent.ts';
+import { createCodeScorers } from '../evals/code-scorers.ts';
 import { createCodeRules } from '../guardrails/code-rules.ts';
 import { createLog } from '../log.ts';
 import { problemOf } from '../manifest.ts';
@@ -20,7 +21,7 @@ export async function findLoadProblems(program: Program, config?: string): Promi
   if (config !== undefined) add(config, await findConfigProblem(config, program));
   const catalog = createCatalog(createCopilot(NOT_CALLED));
   await catalog.load(program);
-  const { agents, workflows, configSchema, guardrails = [], connections = [] } = program.manifest;
+  const { agents, workflows, configSchema, guardrails = [], connections = [], scorers = [] } = program.manifest;
   for (const { name, file, problem } of agents) if (!problem) add(file, catalog.findAgent(name)?.problem);
   for (const { name, file, problem } of workflows) if (!problem) add(file, catalog.findWorkflow(name)?.problem);
   if (configSchema && !configSchema.problem) add(configSchema.file, (await loadDeclared(program, NONE)).problem);
@@ -35,6 +36,12 @@ export async function findLoadProblems(program: Program, config?: string): Promi
     manifest: { ...program.manifest, connections: connections.filter((one) => !one.problem) },
   });
   for (const [file, problem] of declared.problems) add(file, problem);
+  const judges = createCodeScorers();
+  await judges.load({
+    ...program,
+    manifest: { ...program.manifest, scorers: scorers.filter((one) => !one.problem) },
+  });
+  for (const problem of judges.problems()) add(problem.file, problem);
   return problems;
 }
 

@@ -17,6 +17,8 @@ import type { ProjectTables } from '../catalog/project-tables.ts';
 import { createCatalogOverrides } from '../catalog/stored-overrides.ts';
 import { createCopilot } from '../copilot/agent.ts';
 import type { Copilot } from '../copilot/agent.ts';
+import { createCodeScorers } from '../evals/code-scorers.ts';
+import type { CodeScorers } from '../evals/code-scorers.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { createNotify } from '../notify/notify.ts';
 import type { Notify } from '../notify/notify.ts';
@@ -49,6 +51,7 @@ export interface Parts {
   overrides: CatalogOverrides;
   program: LoadedProgram;
   retention: Retention;
+  scorers: CodeScorers;
   sessionStore: SessionStore;
   tables: ProjectTables;
   turnFiles: TurnFiles;
@@ -148,7 +151,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (overrides) => overrides.close(),
   },
   program: {
-    create: ({ catalog, config, tables, jobs, guardrails, connections, events }) =>
+    create: ({ catalog, config, tables, jobs, guardrails, connections, scorers, events }) =>
       createProgram({
         catalog,
         config,
@@ -156,6 +159,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         jobs,
         guardrails,
         connections,
+        scorers,
         onLoad: () => events.publish({ type: 'program.changed' }),
       }),
   },
@@ -174,6 +178,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       }),
     close: (retention) => retention.close(),
   },
+  scorers: { create: () => createCodeScorers() },
   sessionStore: {
     create: ({ db, events }) =>
       createSessions(db, {

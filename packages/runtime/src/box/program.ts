@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { ProjectTables } from '../catalog/project-tables.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { ConfigValues } from '../config-values/config-values.ts';
+import type { CodeScorers } from '../evals/code-scorers.ts';
 import type { DeclaredSchedules, Jobs } from '../jobs/jobs.ts';
 import type { AgentRules } from '../guardrails/code-rules.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
@@ -23,22 +24,23 @@ export interface ProgramRooms {
   jobs: Jobs;
   guardrails: Guardrails;
   connections: Connections;
+  scorers: Pick<CodeScorers, 'load' | 'problems'>;
   /** Called once a program is in force. */
   onLoad(): void;
 }
 
 export function createProgram(rooms: ProgramRooms): LoadedProgram {
-  const { catalog, config, tables, jobs, guardrails, connections, onLoad } = rooms;
+  const { catalog, config, tables, jobs, guardrails, connections, scorers, onLoad } = rooms;
   return {
     async load(program) {
       // At once: an agent is never served without the rules beside it.
       const agents = catalog.load(program).then(() => guardrails.setAgents(listRules(catalog)));
-      const others = [guardrails, config, tables, connections].map((room) => room.load(program));
+      const others = [guardrails, config, tables, connections, scorers].map((room) => room.load(program));
       await Promise.all([agents, ...others]);
       await jobs.reconcile(declaredSchedules(catalog));
       onLoad();
     },
-    problems: () => [catalog, config, tables, guardrails, connections].flatMap((room) => room.problems()),
+    problems: () => [catalog, config, tables, guardrails, connections, scorers].flatMap((room) => room.problems()),
   };
 }
 

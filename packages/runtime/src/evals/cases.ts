@@ -9,7 +9,7 @@ import { requireStorable } from './paging.ts';
 import type { Page, PageOf } from './paging.ts';
 import { caseNotFound } from './refusals.ts';
 import { requireScorers } from './scorer.ts';
-import type { Scorer } from './scorer.ts';
+import type { KnownScorers, Scorer } from './scorer.ts';
 
 /** What a caller says of a case. */
 export interface CaseGiven {
@@ -36,11 +36,12 @@ export interface Cases {
 export interface CasesOptions {
   store: CaseStore;
   readCase: ReadCase;
+  known: KnownScorers;
   /** Throws `workflow_input_invalid`, of a workflow that is loaded. */
   checkInput(workflow: string, value: unknown): Promise<void>;
 }
 
-export function createCases({ store, readCase, checkInput }: CasesOptions): Cases {
+export function createCases({ store, readCase, known: knownScorers, checkInput }: CasesOptions): Cases {
   const find = async (id: string): Promise<CaseRow> => {
     const row = await store.find(id);
     if (!row) throw caseNotFound(id);
@@ -69,7 +70,7 @@ export function createCases({ store, readCase, checkInput }: CasesOptions): Case
       const expected = given.expected === undefined ? (read?.expected ?? null) : toExpected(given.expected);
       if (expected) requireStorable(expected.value, 'expected');
       const scorers = given.scorers ?? [];
-      await requireScorers(scorers);
+      await requireScorers(scorers, knownScorers);
       const { name = read?.name, tags = [], note = null } = given;
       if (name === undefined) throw incomplete('name');
       const values = { name, target, input, expected, scorers, tags, note, fromRunId: fromRunId ?? null };
@@ -82,7 +83,7 @@ export function createCases({ store, readCase, checkInput }: CasesOptions): Case
         throw new BoxError('invalid_request', 'A case with another kind of target needs another "input", too.', {
           details: { param: 'input' },
         });
-      if (scorers) await requireScorers(scorers);
+      if (scorers) await requireScorers(scorers, knownScorers);
       const change: CaseChange = {
         ...(target && { target }),
         ...(input === undefined ? {} : { input: await toInput(target ?? known, input) }),

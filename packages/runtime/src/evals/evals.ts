@@ -11,6 +11,7 @@ import type { Drizzle } from '../stores/drizzle.ts';
 import type { Workflows } from '../workflows/workflows.ts';
 import { createCaseStore } from './case-store.ts';
 import { createCases } from './cases.ts';
+import type { CodeScorers } from './code-scorers.ts';
 import type { Cases } from './cases.ts';
 import { createReadCase, createReadInput } from './from-run.ts';
 import { createLaunch } from './launch.ts';
@@ -49,6 +50,7 @@ export interface EvalsOptions {
   workflows: Pick<Workflows, 'start' | 'check' | 'requireStart'>;
   prompts: Pick<Prompts, 'get' | 'getVersion'>;
   sessionStore: Pick<SessionStore, 'read'>;
+  scorers: CodeScorers;
   defaultModel(): Promise<string | undefined>;
   mask: Mask;
   log: Log;
@@ -56,7 +58,7 @@ export interface EvalsOptions {
 }
 
 export function createEvals(options: EvalsOptions): Evals {
-  const { db, engine, journal, catalog, agents, workflows, prompts, sessionStore, mask } = options;
+  const { db, engine, journal, catalog, agents, workflows, prompts, sessionStore, scorers, mask } = options;
   const cases = createCaseStore(db);
   const suites = createSuiteStore(db);
   const store = createEvalRunStore(db);
@@ -67,6 +69,7 @@ export function createEvals(options: EvalsOptions): Evals {
     startTurn: agents.startChild,
     startWorkflow: (name, input, how) => workflows.start(name, input, how),
     judgeModel: options.defaultModel,
+    codeScorer: scorers.require,
     mask,
   });
   const body = createSuiteBody(work);
@@ -83,6 +86,7 @@ export function createEvals(options: EvalsOptions): Evals {
     journal,
     engine,
     judgeModel: options.defaultModel,
+    codeScorer: scorers.require,
     mask,
   });
   const liveTurns = createLiveTurns({
@@ -95,12 +99,13 @@ export function createEvals(options: EvalsOptions): Evals {
   return {
     cases: createCases({
       store: cases,
+      known: scorers,
       readCase: createReadCase({ journal, engine, observe, readSession, mask }),
       async checkInput(name, value) {
         if (catalog.findWorkflow(name)?.definition) await workflows.check(name, value);
       },
     }),
-    suites: createSuites({ store: suites, cases }),
+    suites: createSuites({ store: suites, cases, known: scorers }),
     runs: createEvalRuns({ store, engine, journal, launch }),
     bodyOf: (name) => (name === SUITE_RUN ? body : name === LIVE_RUN ? liveWork.body() : undefined),
     ended: liveTurns.ended,

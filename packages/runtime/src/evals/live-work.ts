@@ -27,6 +27,7 @@ export interface LiveWorkOptions {
   journal: Pick<Journal, 'getRun'>;
   engine: Pick<Engine, 'start'>;
   judgeModel: Scoring['judgeModel'];
+  codeScorer: Scoring['codeScorer'];
   mask: Pick<Mask, 'text'>;
 }
 
@@ -57,7 +58,8 @@ export function createLiveWork(options: LiveWorkOptions): {
     if (!place) return;
     const { evalRunId, position, before } = place;
     const hide = (text: string): string => mask.text(text);
-    const scored = await scoreAll({ ...snapshot, input }, observed, { step, hide, judgeModel: options.judgeModel });
+    const { judgeModel, codeScorer } = options;
+    const scored = await scoreAll({ ...snapshot, input }, observed, { step, hide, judgeModel, codeScorer });
     await store.keepResult({ evalRunId, position, sample: 0, runId, ...toFacts(observed, scored, null) });
     for (const earlier of before) {
       const results = await store.listResults(earlier.id);

@@ -114,6 +114,11 @@ export const Scorer = z.discriminatedUnion('type', [
     threshold: share(0.7),
     timeoutMs: z.number().int().min(1_000).max(600_000).default(60_000),
   }),
+  z.strictObject({
+    type: z.literal('code').describe('What evals/<scorer>.scorer.ts of the workspace says'),
+    ...COMMON,
+    scorer: z.string().min(1).max(64).describe('The name of its file'),
+  }),
 ]);
 export type Scorer = z.infer<typeof Scorer>;
 export type ScorerOf<Type extends Scorer['type']> = Extract<Scorer, { type: Type }>;
@@ -124,18 +129,28 @@ export const ScorerList = z.array(Scorer).max(MOST_SCORERS);
 
 /** What its column is called. */
 export function columnOf(scorer: Scorer): string {
-  return scorer.name ?? scorer.type;
+  return scorer.name ?? (scorer.type === 'code' ? scorer.scorer : scorer.type);
+}
+
+/** The names of those that the workspace declares. */
+export interface KnownScorers {
+  has(name: string): boolean;
+  names(): string[];
 }
 
 /** Throws `invalid_request` where one can never be asked, and where two have one name. */
-export async function requireScorers(scorers: readonly Scorer[], member = 'scorers'): Promise<void> {
+export async function requireScorers(
+  scorers: readonly Scorer[],
+  known: KnownScorers,
+  member = 'scorers',
+): Promise<void> {
   const names = new Set<string>();
   for (const [index, scorer] of scorers.entries()) {
     const name = columnOf(scorer);
     const place = `${member}.${index}`;
     if (names.has(name)) throw refused(place, `Two of "${member}" are named "${name}". Give one of them a "name".`);
     names.add(name);
-    const problem = await explainScorer(scorer);
+    const problem = await explainScorer(scorer, known);
     if (problem !== undefined) throw refused(place, `"${place}" cannot be asked: ${problem}`);
   }
 }
@@ -153,7 +168,8 @@ export function compileScorer({ pattern, ignoreCase }: ScorerOf<'regex'>) {
 
 // --- internal ---
 
-async function explainScorer(scorer: Scorer): Promise<string | undefined> {
+async function explainScorer(scorer: Scorer, known: KnownScorers): Promise<string | undefined> {
+  if (scorer.type === 'code' && !known.has(scorer.scorer)) return toUnknown(scorer.scorer, known.names());
   if (scorer.type === 'regex' && !compileScorer(scorer))
     return 'its pattern is no regular expression without lookaround and references to groups.';
   if (scorer.type === 'json-schema') return explainJsonSchema(scorer.schema);
@@ -170,6 +186,12 @@ async function explainScorer(scorer: Scorer): Promise<string | undefined> {
   )
     return 'it needs "calls" or "forbidden".';
   return undefined;
+}
+
+function toUnknown(name: string, known: readonly string[]): string {
+  const [first, ...others] = known.slice(0, 10).map((one) => `"${one}"`);
+  const there = first === undefined ? 'there is none' : `there is ${[first, ...others].join(', ')}`;
+  return `the workspace has no evals/${name}.scorer.ts; ${there}.`;
 }
 
 function refused(param: string, message: string): BoxError {

@@ -4,7 +4,7 @@ import type { CaseStore } from './case-store.ts';
 import type { Page, PageOf } from './paging.ts';
 import { caseNotFound, suiteExists, suiteNotFound } from './refusals.ts';
 import { columnOf, requireScorers } from './scorer.ts';
-import type { Scorer } from './scorer.ts';
+import type { KnownScorers, Scorer } from './scorer.ts';
 import type { SuiteChange, SuiteStore } from './suite-store.ts';
 import type { NewSuite, Suite } from './suite.ts';
 
@@ -22,16 +22,17 @@ export interface Suites {
 export interface SuitesOptions {
   store: SuiteStore;
   cases: Pick<CaseStore, 'listKnown'>;
+  known: KnownScorers;
 }
 
-export function createSuites({ store, cases }: SuitesOptions): Suites {
+export function createSuites({ store, cases, known: knownScorers }: SuitesOptions): Suites {
   const get = async (idOrName: string): Promise<Suite> => {
     const suite = await store.find(idOrName);
     if (!suite) throw suiteNotFound(idOrName);
     return suite;
   };
   const check = async ({ cases: named = [], scorers = [], online }: SuiteChange): Promise<void> => {
-    await requireScorers(scorers);
+    await requireScorers(scorers, knownScorers);
     if (online) requireLive(scorers);
     const twice = named.find((id, index) => named.indexOf(id) !== index);
     if (twice !== undefined)

@@ -6,7 +6,7 @@ import type { Observe, Observed } from './observed.ts';
 import { toStorableText } from './paging.ts';
 import type { EvalRunRow, EvalRunStore, ResultRow, RunCaseRow } from './run-store.ts';
 import { scoreAll } from './scoring/score.ts';
-import type { Scored } from './scoring/score.ts';
+import type { Scored, Scoring } from './scoring/score.ts';
 import { scoreOf, summarize } from './summary.ts';
 import type { SuiteWork } from './suite-body.ts';
 
@@ -25,7 +25,8 @@ export interface WorkOptions {
       timeout: number;
     },
   ): Promise<StartedWorkflow>;
-  judgeModel(): Promise<string | undefined>;
+  judgeModel: Scoring['judgeModel'];
+  codeScorer: Scoring['codeScorer'];
   mask: Pick<Mask, 'text'>;
 }
 
@@ -66,7 +67,12 @@ export function createSuiteWork(options: WorkOptions): SuiteWork {
       const hide = (text: string): string => mask.text(text);
       const scored =
         why === null && observed
-          ? await scoreAll(snapshot, observed, { step, hide, judgeModel: options.judgeModel })
+          ? await scoreAll(snapshot, observed, {
+              step,
+              hide,
+              judgeModel: options.judgeModel,
+              codeScorer: options.codeScorer,
+            })
           : UNSCORED;
       const facts = toFacts(observed, scored, why === null ? null : hide(why));
       // By the id of the run, where it was queued first.

@@ -4,7 +4,9 @@ import { toStorableText } from '../paging.ts';
 import type { RunCase, ScoredCell } from '../run.ts';
 import { columnOf } from '../scorer.ts';
 import type { Scorer } from '../scorer.ts';
+import type { DefinedScorer } from '../define-scorer.ts';
 import { scoreByJudge, scoreSemantic } from './asked.ts';
+import { scoreByCode } from './coded.ts';
 import { scoreContains, scoreExact, scoreJsonSchema, scoreNumeric, scoreRegex } from './compared.ts';
 import { scoreCost, scoreLatency, scoreTokens, scoreTrajectory } from './measured.ts';
 import type { Subject, Verdict } from './verdict.ts';
@@ -16,6 +18,8 @@ export interface Scoring {
   hide(text: string): string;
   /** Of a judge that names none: that of what is judged may be another. */
   judgeModel(): Promise<string | undefined>;
+  /** Of the workspace's own. Throws where it cannot be asked. */
+  codeScorer(name: string): DefinedScorer;
 }
 
 export interface Scored {
@@ -28,7 +32,7 @@ export interface Scored {
 export async function scoreAll(
   { scorers, expected, input }: Pick<RunCase, 'scorers' | 'expected' | 'input'>,
   observed: Observed,
-  { step, hide, judgeModel }: Scoring,
+  { step, hide, ...rest }: Scoring,
 ): Promise<Scored> {
   const subject: Subject = { observed, expected, input };
   const cells: ScoredCell[] = [];
@@ -36,7 +40,7 @@ export async function scoreAll(
     step.signal.throwIfAborted();
     const common = { scorer: columnOf(scorer), weight: scorer.weight };
     try {
-      const { score, passed, note } = await ask(scorer, subject, { step, judgeModel });
+      const { score, passed, note } = await ask(scorer, subject, { step, ...rest });
       cells.push({
         ...common,
         score,
@@ -57,7 +61,11 @@ export async function scoreAll(
 
 // --- internal ---
 
-async function ask(scorer: Scorer, subject: Subject, { step, judgeModel }: Omit<Scoring, 'hide'>): Promise<Verdict> {
+async function ask(
+  scorer: Scorer,
+  subject: Subject,
+  { step, judgeModel, codeScorer }: Omit<Scoring, 'hide'>,
+): Promise<Verdict> {
   switch (scorer.type) {
     case 'exact':
       return scoreExact(scorer, subject);
@@ -81,5 +89,7 @@ async function ask(scorer: Scorer, subject: Subject, { step, judgeModel }: Omit<
       return scoreLatency(scorer, subject);
     case 'judge':
       return scoreByJudge({ ...scorer, model: scorer.model ?? (await judgeModel()) }, subject, step);
+    case 'code':
+      return scoreByCode(codeScorer(scorer.scorer), subject, step);
   }
 }
