@@ -142,6 +142,58 @@ describeWhen(browser, 'Knowledge', (path) => {
     expect(await ask('GET /api/rag/collections/handbook')).toMatchObject({ code: 'rag_collection_not_found' });
   });
 
+  test('a collection is given a rerank model, which its searches say, and is relieved of it', async () => {
+    const page = await show('/knowledge');
+    allowComplaint(page, /Failed to load resource/);
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'New collection' }).click();
+    await dialog.getByLabel('Name').fill('ranked');
+    await dialog.getByLabel('Rerank model').fill('r'.repeat(201));
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').getByText('invalid_request').waitFor();
+    await dialog.getByLabel('Rerank model').fill('test/rerank');
+    await keepPicture(page, 'knowledge-rerank-form');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByText('reranked by test/rerank').waitFor();
+    expect(await ask('GET /api/rag/collections/ranked')).toMatchObject({ rerankModel: 'test/rerank' });
+    for (const [id, text] of [
+      ['heron', 'The heron stands in the reeds.'],
+      ['otter', 'In the reeds the otter stands still.'],
+    ])
+      await ask('POST /api/rag/collections/ranked/documents', { id, text });
+    const read = () => ask<{ counts: { ready: number } }>('GET /api/rag/collections/ranked');
+    await expect.poll(async () => (await read()).counts.ready, { timeout: 20_000 }).toBe(2);
+
+    await page.getByRole('tab', { name: 'Search' }).click();
+    const found = page.getByRole('list', { name: 'Found' }).getByRole('listitem');
+    const search = async (query: string) => {
+      await page.getByLabel('What is looked for').fill(query);
+      await page.getByLabel('What is looked for').press('Enter');
+    };
+    await search('the otter stands');
+    await page.getByText('Put in its order by test/rerank').waitFor();
+    await found
+      .first()
+      .getByText(/^rerank 1\.000 · score/)
+      .waitFor();
+    embeddings.failRerank(400);
+    await search('the heron stands');
+    await page.getByText('Left in the order of the search by test/rerank: The model provider answered 400').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await isTooWide(page)).toBe(false);
+    await keepPicture(page, 'knowledge-rerank-failed-narrow');
+
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Change' }).click();
+    expect(await dialog.getByLabel('Rerank model').inputValue()).toBe('test/rerank');
+    await dialog.getByLabel('Rerank model').fill('');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('reranked by').waitFor({ state: 'detached' });
+    expect(await ask('GET /api/rag/collections/ranked')).toMatchObject({ rerankModel: null });
+    await ask('DELETE /api/rag/collections/ranked');
+  });
+
   test('what failed says why, and can be looked at alone', async () => {
     await make('notes', { good: 'The heron stands in the reeds.' });
     embeddings.fail(400, 1_000);
@@ -222,6 +274,7 @@ describeWhen(browser, 'Knowledge', (path) => {
     embeddings.fail(0, 0);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('It could not be embedded anew').waitFor({ state: 'detached' });
+    await page.getByText('It is being embedded anew').waitFor({ state: 'detached' });
     await page.getByText('test/next, 64 numbers').waitFor();
     expect(await ask('GET /api/rag/collections/anew')).toMatchObject({ embedding: { model: 'test/next' } });
   });

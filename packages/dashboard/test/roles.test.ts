@@ -31,6 +31,7 @@ const SCREENS = {
 
 /** By the address of a screen, what is done there, and what a seat must hold for it. */
 const BUTTONS = [
+  ['/memory?user=ada', 'button', 'Forget this user', 'sessions:delete'],
   ['/workflows/echo', 'tab', 'Start', 'workflows:start'],
   ['/jobs', 'button', 'Run echo:0 now', 'workflows:start'],
   ['/jobs', 'button', 'Pause echo:0', 'jobs:write'],
@@ -43,6 +44,7 @@ const BUTTONS = [
 ] as const;
 
 const READY: Record<string, string> = {
+  '/memory?user=ada': 'Nothing of that agent',
   '/workflows/echo': 'Last runs',
   '/jobs': 'echo:0',
   '/catalog?open=agent/helper': 'the next turn asks',

@@ -315,6 +315,38 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     expect(embeddings.inputs.slice(before)[1]).toBe('It cannot wait.');
   });
 
+  test('a document that a model gives other numbers for than the collection has fails once, and says what to run', async () => {
+    const { box, path, reindex, get, add, search, untilReady } = await openWith(numbered(2), { model: 'test/moody' });
+    onTestFinished(() => void (dimensions['test/moody'] = 64));
+    dimensions['test/moody'] = 32;
+    // Another collection has the same text, of the model as it is now.
+    const other = `${path}-too`;
+    await call(box, 'POST /api/rag/collections', { name: other.split('/').at(-1), model: 'test/moody' });
+    await call(box, `POST ${other}/documents`, { id: 'same', text: numbered(2)['paper-1'] });
+    const isReady = async (of: string) => (await call<Shown>(box, `GET ${of}`)).body.index.state === 'ready';
+    await until(() => isReady(other), 20_000);
+    await add('late', 'Paper number 9 came late.');
+    await until(async () => (await get()).counts.failed === 1);
+    const asked = embeddings.inputsOf('test/moody').filter((text) => text.includes('came late')).length;
+    expect(asked).toBe(1);
+    const late = (await call<{ error: string }>(box, `GET ${path}/documents/late`)).body;
+    expect(late).toMatchObject({ state: 'failed', answering: null });
+    expect(late.error).toBe(
+      'The model "test/moody" answered a vector of 32 numbers, and the collection has 64. Embed it anew with rag.collections.reindex, or make another.',
+    );
+    // What the collection has vectors of needs no other.
+    await add('again', numbered(2)['paper-1'] ?? '');
+    await until(() => isReady(path), 20_000);
+    expect((await get()).counts).toMatchObject({ documents: 4, ready: 3, failed: 1 });
+    expect(
+      (await search('paper 1', { mode: 'text', topK: 5 })).body.items.map(({ documentId }) => documentId),
+    ).toContain('again');
+    expect(embeddings.inputsOf('test/moody').filter((text) => text.includes('came late'))).toHaveLength(1);
+    await reindex();
+    await untilReady();
+    expect(await get()).toMatchObject({ embedding: { dimension: 32 }, counts: { ready: 4, failed: 0 } });
+  });
+
   test('a model that gives other numbers than it did says what to run, and is embedded anew', async () => {
     const { reindex, search, get, untilReady } = await openWith(numbered(3), { model: 'test/moody' });
     onTestFinished(() => void (dimensions['test/moody'] = 64));

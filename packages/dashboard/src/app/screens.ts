@@ -76,6 +76,15 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/sessions/session.tsx'),
   },
   {
+    id: 'memory',
+    path: '/memory',
+    title: 'Memory',
+    group: 'watch',
+    permission: 'sessions:read',
+    tag: 'sessions',
+    load: () => import('../screens/memory/memory.tsx'),
+  },
+  {
     id: 'logs',
     path: '/logs',
     title: 'Logs',

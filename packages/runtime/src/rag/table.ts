@@ -126,7 +126,7 @@ export const ragIngests = boxSchema.table(
 export const ragVectors = boxSchema.table(
   'rag_vectors',
   {
-    /** SHA-256 of the model, how many numbers it was asked for, and the text, in base64url. */
+    /** SHA-256 of the model, how many numbers it gives, whether it was asked for so many, and the text, in base64url. */
     key: text('key').primaryKey(),
     embedding: real('embedding').array().notNull(),
     usedAt: at('used_at').notNull().defaultNow(),

@@ -29,11 +29,10 @@ export interface EnsureOptions {
   onKept(): Promise<boolean>;
 }
 
-/** What a vector is kept under. */
+/** What a vector is kept under: a model may come to give other numbers under its name, and what was embedded before stays. */
 export function keyOf({ model, dimension, isDimensionAsked }: Embedder, text: string): string {
-  const asked = isDimensionAsked ? dimension : 0;
   return createHash('sha256')
-    .update(JSON.stringify([model, asked]))
+    .update(JSON.stringify([model, dimension, isDimensionAsked]))
     .update('\0')
     .update(text)
     .digest('base64url');
@@ -81,11 +80,9 @@ export function createVectors(db: Drizzle, call: CallEmbeddings): Vectors {
           select distinct on (key) key, embedding::real[] from ${tableOf({ indexId: id })} c
           where key in ${wanted} and not exists (select 1 from svc.rag_vectors v where v.key = c.key)
           on conflict (key) do nothing`);
-      // Of a model that gives other numbers than it did, those are left that it gave before.
       const rows = await rowsOf<{ key: string }>(
         db,
-        sql`update svc.rag_vectors set used_at = now()
-          where key in ${wanted} and cardinality(embedding) = ${index.dimension}::int returning key`,
+        sql`update svc.rag_vectors set used_at = now() where key in ${wanted} returning key`,
       );
       for (const { key } of rows) known.add(key);
     }

@@ -12,7 +12,7 @@ import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { CollectionForm } from '../knowledge/collection-form.tsx';
-import { useFollowIndex } from '../knowledge/follow.ts';
+import { useFollowWork } from '../../api/follow-work.ts';
 import { IndexState } from '../knowledge/index-state.tsx';
 import { AddDocument } from './add-document.tsx';
 import { Documents } from './documents.tsx';
@@ -38,13 +38,13 @@ export default function CollectionScreen() {
 type Asked = 'add' | 'change' | 'reindex' | 'delete';
 
 function Detail({ collection }: { collection: CollectionDetail }) {
-  const { name, description, embedding, chunking, counts, index } = collection;
+  const { name, description, embedding, chunking, counts, index, rerankModel } = collection;
   const may = useMay();
   const [{ tab = 'documents', document }, change] = useSearchState();
   const [asked, setAsked] = useState<Asked>();
   const files = useFiles(name);
   const close = () => setAsked(undefined);
-  useFollowIndex(index.state !== 'ready');
+  useFollowWork('rag', index.state !== 'ready');
   return (
     <Page
       title={name}
@@ -77,6 +77,11 @@ function Detail({ collection }: { collection: CollectionDetail }) {
         <span className="wrap-anywhere">
           <code className="text-xs">{embedding.model}</code>, {embedding.dimension} numbers
         </span>
+        {rerankModel && (
+          <span className="wrap-anywhere">
+            reranked by <code className="text-xs">{rerankModel}</code>
+          </span>
+        )}
         <span>
           chunks of {chunking.size} tokens, {chunking.overlap} repeated
         </span>

@@ -32,10 +32,11 @@ export function Hits({ hits, onOpen }: { hits: readonly Hit[]; onOpen(document: 
 
 // --- internal ---
 
-/** Its score, and where it stands in each of the two lists that were made one. */
-function whyOf({ score, vectorRank, textRank, similarity }: Hit): string {
+/** Its score, that of a rerank, and where it stands in each of the two lists that were made one. */
+function whyOf({ score, vectorRank, textRank, similarity, rerankScore }: Hit): string {
   const near = similarity === null ? '' : ` (similarity ${similarity.toFixed(3)})`;
   return [
+    ...(rerankScore === null ? [] : [`rerank ${rerankScore.toFixed(3)}`]),
     `score ${score.toFixed(3)}`,
     ...(vectorRank === null ? [] : [`#${vectorRank} by meaning${near}`]),
     ...(textRank === null ? [] : [`#${textRank} by words`]),

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
 import { useChange } from '../../api/queries.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
@@ -91,8 +92,22 @@ export function Search({ name }: { name: string }) {
         {search.data?.items.length === 0 && (
           <Empty title="Nothing was found">No chunk has the words, or no document fits the filter.</Empty>
         )}
+        <Reranked of={search.data?.rerank} />
         {search.data && <Hits hits={search.data.items} onOpen={(document) => change({ document }, 'push')} />}
       </div>
     </>
+  );
+}
+
+// --- internal ---
+
+/** What came of the second look at what was found. */
+function Reranked({ of: rerank }: { of: OperationOutput<'rag.search'>['rerank'] | undefined }) {
+  if (!rerank) return null;
+  return (
+    <p className={`mb-3 text-xs wrap-anywhere ${rerank.applied ? 'text-muted' : 'text-warn'}`}>
+      {rerank.applied ? 'Put in its order by' : 'Left in the order of the search by'} <code>{rerank.model}</code>
+      {rerank.error !== null && <>: {rerank.error}</>}
+    </p>
   );
 }

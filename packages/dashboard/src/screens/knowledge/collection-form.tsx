@@ -8,7 +8,7 @@ import { ModelField } from '../../ui/model-field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { Collection } from './index-state.tsx';
 
-/** Makes a collection, or changes what it says of itself and how documents are cut. */
+/** Makes a collection, or changes what it says of itself, what reranks its searches and how documents are cut. */
 export function CollectionForm({ collection, onClose }: { collection?: Collection; onClose(): void }) {
   const navigate = useNavigate();
   const create = useChange('rag.collections.create');
@@ -17,14 +17,21 @@ export function CollectionForm({ collection, onClose }: { collection?: Collectio
   const [description, setDescription] = useState(collection?.description ?? '');
   const [model, setModel] = useState('');
   const [dimension, setDimension] = useState('');
+  const [rerankModel, setRerankModel] = useState(collection?.rerankModel ?? '');
   const [size, setSize] = useState(toText(collection?.chunking.size));
   const [overlap, setOverlap] = useState(toText(collection?.chunking.overlap));
   const [isMarkdown, setMarkdown] = useState(collection?.chunking.markdown ?? true);
   const submit = async () => {
     const chunking = { ...toNumber('size', size), ...toNumber('overlap', overlap), markdown: isMarkdown };
     const text = description.trim();
+    const rerank = rerankModel.trim();
     if (collection) {
-      await update.mutateAsync({ name, description: text === '' ? null : text, chunking });
+      await update.mutateAsync({
+        name,
+        description: text === '' ? null : text,
+        rerankModel: rerank === '' ? null : rerank,
+        chunking,
+      });
       toast(`${name} is changed.`);
       return onClose();
     }
@@ -33,6 +40,7 @@ export function CollectionForm({ collection, onClose }: { collection?: Collectio
       ...(text === '' ? {} : { description: text }),
       ...(model.trim() === '' ? {} : { model: model.trim() }),
       ...toNumber('dimension', dimension),
+      ...(rerank === '' ? {} : { rerankModel: rerank }),
       chunking,
     });
     onClose();
@@ -72,6 +80,12 @@ export function CollectionForm({ collection, onClose }: { collection?: Collectio
           />
         </div>
       )}
+      <ModelField
+        label="Rerank model"
+        hint="Puts what searches find in its order, unless a search says otherwise. Empty: none"
+        value={rerankModel}
+        onChange={setRerankModel}
+      />
       <div className="grid gap-3 sm:grid-cols-2">
         <Count label="Tokens of a chunk" hint="50 to 2,000. Default: 400" value={size} onChange={setSize} />
         <Count label="Tokens repeated" hint="Of the chunk before. Default: 60" value={overlap} onChange={setOverlap} />

@@ -9,7 +9,7 @@ import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { CollectionForm } from './collection-form.tsx';
-import { useFollowIndex } from './follow.ts';
+import { useFollowWork } from '../../api/follow-work.ts';
 import { IndexState } from './index-state.tsx';
 import type { Collection } from './index-state.tsx';
 
@@ -18,7 +18,7 @@ export default function Knowledge() {
   const mayAdmin = useMay()('rag:admin');
   const collections = useList('rag.collections.list', {});
   const [isOpen, setOpen] = useState(false);
-  useFollowIndex(collections.items?.some(({ index }) => index.state !== 'ready') ?? false);
+  useFollowWork('rag', collections.items?.some(({ index }) => index.state !== 'ready') ?? false);
   return (
     <Page
       title="Knowledge"

@@ -1,17 +1,17 @@
 import { useEffect } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 
-/** Reads collections and documents again for as long as something is embedded, which no event of the box tells. */
-export function useFollowIndex(isBusy: boolean): void {
+/** Reads what a room answers again for as long as it is busy with something which no event of the box tells. */
+export function useFollowWork(room: string, isBusy: boolean): void {
   const queries = useQueryClient();
   useEffect(() => {
     if (!isBusy) return undefined;
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible')
-        void queries.invalidateQueries({ predicate: ({ queryKey: [id] }) => String(id).startsWith('rag.') });
+        void queries.invalidateQueries({ predicate: ({ queryKey: [id] }) => String(id).startsWith(`${room}.`) });
     }, EVERY_MS);
     return () => clearInterval(timer);
-  }, [isBusy, queries]);
+  }, [room, isBusy, queries]);
 }
 
 // --- internal ---

@@ -1,0 +1,87 @@
+import { useState } from 'react';
+import { useFollowWork } from '../../api/follow-work.ts';
+import { useCall, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Field, Input, Select } from '../../ui/field.tsx';
+import { List } from '../../ui/list.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Forget } from './forget.tsx';
+import { toColumns } from './columns.tsx';
+
+/** What agents remember of earlier sessions of their end users, the newest first. */
+export default function Memory() {
+  const [{ agent = '', user = '', client = '' }, change] = useSearchState();
+  const mayForget = useMay()('sessions:delete');
+  const [isAsking, setAsking] = useState(false);
+  const agents = useCall('discovery.get', {});
+  const filter = {
+    ...(agent === '' ? {} : { agent }),
+    ...(user === '' ? {} : { user }),
+    ...(client === '' ? {} : { client }),
+  };
+  const turns = useList('memory.list', { limit: 50, ...filter }, { keep: true });
+  useFollowWork('memory', turns.items?.some(({ state }) => state === 'queued' || state === 'embedding') ?? false);
+  const names = [...new Set([...(agents.data?.agents ?? []), ...(agent === '' ? [] : [agent])])];
+  const isAll = Object.keys(filter).length === 0;
+  return (
+    <Page
+      title="Memory"
+      actions={
+        mayForget &&
+        user !== '' && (
+          <Button look="danger" disabled={!turns.items?.length} onClick={() => setAsking(true)}>
+            Forget this user
+          </Button>
+        )
+      }
+    >
+      <div className="mb-3 flex flex-wrap gap-2">
+        <Field label="Agent" quiet>
+          {(parts) => (
+            <Select
+              {...parts}
+              value={agent}
+              options={[['', 'Every agent'] as const, ...names.map((name) => [name, name] as const)]}
+              onChange={({ target }) => change({ agent: target.value === '' ? undefined : target.value }, 'push')}
+            />
+          )}
+        </Field>
+        {(['user', 'client'] as const).map((member) => (
+          <Field key={member} label={member === 'user' ? 'User' : 'Client'} quiet>
+            {(parts) => (
+              <Input
+                {...parts}
+                type="search"
+                placeholder={member === 'user' ? 'User of a client' : 'Client'}
+                value={member === 'user' ? user : client}
+                onChange={({ target }) => change({ [member]: target.value === '' ? undefined : target.value })}
+              />
+            )}
+          </Field>
+        ))}
+      </div>
+      <List
+        of={turns}
+        label="Remembered turns"
+        keyOf={({ runId }) => runId}
+        columns={toColumns((of, from) => change({ user: of, client: from ?? undefined }, 'push'))}
+        empty={
+          <Empty title="Nothing is remembered">
+            {isAll ? (
+              <>
+                An agent whose definition has <code>memory: true</code> is reminded of earlier sessions of its end user.
+                What it keeps is listed here.
+              </>
+            ) : (
+              'Nothing of that agent, user and client. Names are looked for as they are, whole.'
+            )}
+          </Empty>
+        }
+      />
+      {isAsking && <Forget filter={{ ...filter, user }} onClose={() => setAsking(false)} />}
+    </Page>
+  );
+}
