@@ -136,7 +136,7 @@ async function request(
   const timer = streams && setTimeout(() => waited.abort(new Error(`no answer within ${waitMs} ms`)), waitMs);
   try {
     const headers = await signer.signHeaders(unsigned, { now: new Date() });
-    const sent = method === 'PUT' || method === 'POST' ? { body: new Uint8Array(body) } : {};
+    const sent = method === 'PUT' || method === 'POST' ? { body: body as Uint8Array<ArrayBuffer> } : {};
     const signal = streams ? waited.signal : AbortSignal.timeout(waitMs);
     // A redirect leads to where the signature is not good.
     return await fetch(url, { method, headers, ...sent, redirect: 'manual', signal });
