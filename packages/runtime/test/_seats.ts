@@ -18,6 +18,7 @@ export const KEY_OPERATIONS = [
   'workflows.schema',
   'workflows.run',
   'workflows.queued',
+  'workflows.dequeue',
   'runs.get',
   'runs.cancel',
   'runs.state',

@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
+import { splitRoute } from '../src/operations/define.ts';
+import { OPERATIONS } from '../src/surface/index.ts';
 import { call, json, setupBoxes, until } from './_setup.ts';
 
 // What a model, or whoever holds the token it has, writes to /mcp itself, over HTTP.
@@ -220,4 +222,134 @@ describe('messages', () => {
     });
     expect([status, text.includes('call_write_operation')]).toEqual([401, false]);
   });
+});
+
+describe('what a person has to be asked about', () => {
+  test('is all that deletes something or takes a secret, whichever room it came with', () => {
+    const members = ({ input }: (typeof OPERATIONS)[number]): string[] =>
+      Object.keys((input as unknown as { shape?: object }).shape ?? {});
+    // What these keep is shown to those alone who may see it, and lets nobody in.
+    const texts = [
+      'prompts.create',
+      'prompts.update',
+      'prompts.add_version',
+      'evals.cases.create',
+      'evals.cases.update',
+    ];
+    const unmarked = OPERATIONS.filter(
+      (op) =>
+        op.kind === 'write' &&
+        op.copilot === 'yes' &&
+        !op.confirm &&
+        (splitRoute(op.route).method === 'DELETE' || members(op).some((name) => op.secret?.includes(name))),
+    );
+    expect(unmarked.map(({ id }) => id)).toEqual([...texts, 'config.set']);
+  });
+
+  const SIGNATURE = { scheme: 'token', header: 'x-token' };
+  test.each<[operation: string, input: object, path: string]>([
+    [
+      'triggers.create',
+      { name: 'in', target: { workflow: 'echo' }, signature: SIGNATURE, secret: 'known-to-others' },
+      '/api/triggers',
+    ],
+    ['secrets.set', { name: 'OTHER', value: 'a-value-of-a-model' }, '/api/secrets'],
+    ['browser.set', { url: 'wss://127.0.0.1:1/{key}', apiKey: 'a-key-of-a-model' }, '/api/browser'],
+    ['keys.revoke', { id: 'x' }, '/api/keys'],
+    ['memory.clear', { user: 'ada' }, '/api/memory'],
+    ['runs.delete_all', { status: 'completed' }, '/api/runs'],
+    ['runs.retry_all', { status: 'completed' }, '/api/runs'],
+  ])('is not done by a model alone, nor by one that says yes itself: %s', async (operation, input, path) => {
+    const before = await (await fetch(url + path, { headers: as(TOKEN) })).text();
+    for (const more of [{}, { requestState: 'v1.x.y' }, { confirmed: true }, { requestState: null }])
+      expect(isRefused(await write(operation, input, more))).toBe(true);
+    expect(await (await fetch(url + path, { headers: as(TOKEN) })).text()).toBe(before);
+  });
+
+  test('is done once where the yes comes twice in one message, or in one without an id', async () => {
+    const { body } = await call(await shared(), 'POST /api/workflows/ask/start', {}, as(TOKEN));
+    const id = String(body.runId);
+    const asked = { operation: 'runs.cancel', input: { id } };
+    const state = /requestState\\?":\\?"([^"\\]+)/.exec((await tool('call_write_operation', asked)).text)?.[1] ?? '';
+    const yes = { name: 'call_write_operation', arguments: { ...asked, requestState: state } };
+    const one = (n: number) => ({ jsonrpc: '2.0', id: n, method: 'tools/call', params: yes });
+    const twice = await post(JSON.stringify([one(1), one(2)]));
+    const again = await post(JSON.stringify({ jsonrpc: '2.0', method: 'tools/call', params: yes }));
+    const done = await post(JSON.stringify(one(3)));
+    const ran = [twice, again, done].flatMap(({ text }) => [...text.matchAll(/"status":"cancelled"/g)]);
+    expect(ran.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('a call that is not what it seems', () => {
+  test.each(['../keys', '..%2fkeys', 'x/../../keys', '%2e%2e/keys', 'x?limit=1', 'x#', ' ', '\u0000', '..\\keys'])(
+    'reads nothing else by the id %j',
+    async (id) => {
+      for (const operation of [
+        'runs.get',
+        'sessions.get',
+        'approvals.get',
+        'keys.update',
+        'triggers.get',
+        'logs.search',
+      ]) {
+        const said = await read(operation, { id });
+        expect([operation, isRefused(said), said.text.includes('svc_')]).toEqual([operation, true, false]);
+      }
+    },
+  );
+
+  test.each<[title: string, operation: unknown]>([
+    ['a list', ['runs.list']],
+    ['an object', { id: 'runs.list', kind: 'read' }],
+    ['nothing', null],
+    ['a number', 7],
+    ['a text of a megabyte', 'x'.repeat(900_000)],
+  ])('whose operation is %s is none', async (_title, operation) => {
+    const said = await tool('call_read_operation', { operation, input: {} });
+    expect([isRefused(said), said.text.length < 10_000]).toEqual([true, true]);
+  });
+
+  test('with a member twice is looked at as it is run', async () => {
+    const { body } = await call(await shared(), 'POST /api/workflows/ask/start', {}, as(TOKEN));
+    const params = `{"name":"call_read_operation","arguments":{"operation":"runs.list","operation":"runs.cancel","input":{"id":"${body.runId}"}}}`;
+    expect(isRefused(await post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`))).toBe(true);
+    const run = await call(await shared(), `GET /api/runs/${body.runId}`, undefined, as(TOKEN));
+    expect(run.body.status).not.toBe('cancelled');
+  });
+
+  test.each<[title: string, headers: Record<string, string>]>([
+    ['as a form of a page', { 'content-type': 'text/plain' }],
+    ['as fields', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['for a user', { 'x-svc-user': 'ada' }],
+    ['in a version there is not', { 'mcp-protocol-version': '1999-01-01' }],
+  ])('%s runs nothing', async (_title, headers) => {
+    const before = (await call(await shared(), 'GET /api/runs?limit=1', undefined, as(TOKEN))).body;
+    const params = {
+      name: 'call_write_operation',
+      arguments: { operation: 'workflows.start', input: { name: 'echo' } },
+    };
+    await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }), headers);
+    expect((await call(await shared(), 'GET /api/runs?limit=1', undefined, as(TOKEN))).body).toEqual(before);
+  });
+
+  test.each(['GET', 'PUT', 'DELETE', 'PATCH'])('by %s opens no stream and ends nothing of another', async (method) => {
+    for (const headers of [{}, as(TOKEN)] as Record<string, string>[]) {
+      const gone = new AbortController();
+      const accept = { accept: 'text/event-stream', 'mcp-session-id': '1' };
+      const answer = await fetch(`${url}/mcp`, { method, headers: { ...accept, ...headers }, signal: gone.signal });
+      gone.abort();
+      expect([method, answer.status >= 400]).toEqual([method, true]);
+    }
+  });
+
+  test.each(['(a+)+$', '\\', '%', "' or 1=1 --", 'x'.repeat(5_000), '[', '\u0000'])(
+    'that searches for %j is answered at once, with what there is',
+    async (query) => {
+      const begun = performance.now();
+      const said = await tool('list_operations', { query });
+      expect([said.status < 500, performance.now() - begun < 5_000]).toEqual([true, true]);
+      expect(said.text).not.toMatch(/\bat .+:\d+:\d+|node_modules/);
+    },
+  );
 });

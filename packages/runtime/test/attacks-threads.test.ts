@@ -24,7 +24,10 @@ const agent = (name: string, by: 'operator' | 'user') =>
   defineDeepAgent({ name, tools: { refund }, interruptOn: { refund: { by } } });
 const shared = boxes.share({
   agents: { desk: agent('desk', 'operator'), self: agent('self', 'user') },
-  workflows: { ask: { run: async () => requestApproval({ title: 'Go?' }) } },
+  workflows: {
+    ask: { run: async () => requestApproval({ title: 'Go?' }) },
+    talk: { mode: 'chat', run: async ({ text }: { text: string }) => text },
+  },
   options: { host: 'image', strategy: operatorToken(TOKEN) },
 });
 
@@ -154,6 +157,131 @@ describe.each(Object.keys(WHO))('a conversation is no one else’s: %s', (who) =
     const { text } = await wireA({ ...headers, ...once }, name, 'say:Mine.');
     expect(text).not.toContain(SECRET);
   });
+});
+
+describe.each(Object.keys(WHO))('what came to a conversation later is no one else’s: %s', (who) => {
+  let headers: Headers;
+  beforeAll(async () => void (headers = await (WHO[who] as () => Headers | Promise<Headers>)()));
+
+  test('a chat of a page is neither read, followed nor stopped, nor a turn over AG-UI', async () => {
+    const name = newName();
+    const parts = [{ type: 'text', text: `delay:600; say:Noted ${SECRET}.` }];
+    const chat = { id: name, messages: [{ id: 'm', role: 'user', parts }] };
+    const going = post('/ui/v1/agents/desk', chat, as(victim.value));
+    await until(async () => (await get(`/ui/v1/agents/desk/${name}`, as(victim.value))).text.includes('delay'));
+    for (const path of [`/ui/v1/agents/desk/${name}`, `/ui/v1/agents/desk/${name}/stream`]) {
+      const { text } = await get(path, headers);
+      expect([path, text.includes(SECRET), text.includes('delay')]).toEqual([path, false, false]);
+    }
+    for (const path of [`/ui/v1/agents/desk/${name}/stream`, `/agui/v1/agents/desk/${name}/stream`])
+      await (await fetch(url + path, { method: 'DELETE', headers })).text();
+    const regenerated = { ...chat, trigger: 'regenerate-message', messageId: 'm', messages: [] };
+    expect((await post('/ui/v1/agents/desk', regenerated, headers)).text).not.toContain(SECRET);
+    expect((await going).text).toContain(SECRET);
+  });
+
+  test('a chat workflow is not followed by its events, nor its state and streams read', async () => {
+    const answer = await fetch(`${url}/api/workflows/talk/chat`, json({ text: SECRET }, { headers: as(victim.value) }));
+    const text = await answer.text();
+    const runId = /id: ([\da-f-]{36}):/.exec(text)?.[1] ?? '';
+    expect([runId.length, text.includes(SECRET)]).toEqual([36, true]);
+    for (const last of [`${runId}:0`, `${runId}:1`]) {
+      const more = [
+        await post('/api/workflows/talk/chat', {}, { ...headers, 'last-event-id': last }),
+        await post(`/api/workflows/talk/chat?lastEventId=${last}`, {}, headers),
+      ];
+      for (const { status, text: said } of more) expect([status, said.includes(SECRET)]).toEqual([404, false]);
+    }
+    for (const path of ['state', 'state/stream', 'streams', 'streams/default', 'webhooks', 'logs', 'timeline']) {
+      const { status, text: said } = await get(`/api/runs/${runId}/${path}`, headers);
+      expect([path, [403, 404].includes(status), said.includes(SECRET)]).toEqual([path, true, false]);
+    }
+  });
+
+  test('what is started under a name of theirs is neither joined, told nor replaced', async () => {
+    const id = newName();
+    const first = await post('/api/workflows/ask/start', {}, { ...as(victim.value), 'x-svc-id': id });
+    const { runId } = JSON.parse(first.text) as { runId: string };
+    for (const how of ['join', 'replace', 'reject']) {
+      const { text } = await post(
+        '/api/workflows/ask/start',
+        {},
+        { ...headers, 'x-svc-id': id, 'x-svc-on-conflict': how },
+      );
+      expect([how, text.includes(runId)]).toEqual([how, false]);
+    }
+    const run = await call(await shared(), `GET /api/runs/${runId}`, undefined, as(TOKEN));
+    expect(run.body.status).not.toBe('cancelled');
+  });
+
+  test('a start of theirs that waits is neither seen nor dropped', async () => {
+    const queued = await post('/api/workflows/ask/start', {}, { ...as(victim.value), 'x-svc-delay': '1 hour' });
+    const { triggerId } = JSON.parse(queued.text) as { triggerId: string };
+    const path = `/api/workflows/ask/queue/${triggerId}`;
+    expect((await get(path, headers)).status).toBe(404);
+    expect((await fetch(url + path, { method: 'DELETE', headers })).status).toBe(404);
+    expect((await get(path, as(victim.value))).status).toBe(200);
+  });
+
+  test('no member of a request names a conversation of theirs', async () => {
+    const { name, sessionId, runId } = await begin();
+    const members = {
+      user: name,
+      session: sessionId,
+      session_id: sessionId,
+      conversation: sessionId,
+      previous_response_id: runId,
+      store: true,
+      metadata: { user_id: name, session: name },
+      safety_identifier: name,
+    };
+    await wireA(headers, newName(), 'say:Mine.', 'desk', members);
+    expect(shown()).not.toContain(SECRET);
+    const asked = {
+      model: 'desk',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: 'say:Mine.' }],
+      ...members,
+      container: sessionId,
+    };
+    await post('/wire-b/v1/messages', asked, headers);
+    expect(shown()).not.toContain(SECRET);
+    const forwarded = {
+      ...say('say:Mine.'),
+      parentRunId: runId,
+      state: { svc: { session: sessionId } },
+      forwardedProps: { session: sessionId, threadId: name },
+    };
+    await agui(headers, newName(), forwarded);
+    expect(shown()).not.toContain(SECRET);
+  });
+});
+
+test('names of threads that look alike are two, and of two headers one counts', async () => {
+  const name = newName();
+  await wireA(as(victim.value), `${name}-\u00e9`, `My card is ${SECRET}; say:Noted.`);
+  for (const other of [`${name}-e\u0301`, `${name}-\u00c9`, ` ${name}-`, `${name}-e`]) {
+    const threadId = { threadId: other, runId: 'r', ...say('say:Mine.') };
+    await post('/agui/v1/agents/desk', threadId, as(victim.value));
+    expect(shown()).not.toContain(SECRET);
+  }
+  const both = { ...as(attacker.value), 'x-svc-session': name, 'x-svc-conversation': name };
+  const messages = [{ role: 'user', content: 'say:Mine.' }];
+  await post('/wire-a/v1/chat/completions', { model: 'desk', messages }, both);
+  expect(shown()).not.toContain(SECRET);
+});
+
+test('a key for every session of its agents is one for no user of it, and for no other agent', async () => {
+  const backend = await makeKey({ sessions: 'agent', grants: { agents: ['desk'], workflows: [] } });
+  const { name } = await begin();
+  await wireA(as(backend.value, { 'x-svc-user': 'ada' }), name, 'say:Mine.');
+  expect(shown()).not.toContain(SECRET);
+  await wireA(as(await signUserToken(backend, { sub: 'ada' })), name, 'say:Mine.');
+  expect(shown()).not.toContain(SECRET);
+  expect((await wireA(as(backend.value), name, 'say:Mine.', 'self')).status).toBe(403);
+  // It is what such a key is for.
+  await wireA(as(backend.value), (await begin()).name, 'say:Mine.');
+  expect(shown()).toContain(SECRET);
 });
 
 test('owners whose names run into each other are two', async () => {

@@ -199,3 +199,110 @@ test('of two credentials in one request the second opens nothing', async () => {
   expect(await ask([wrong, right])).not.toBe('HTTP/1.1 200');
   expect(await ask([`authorization: Bearer ${TOKEN}, Bearer x`])).toBe('HTTP/1.1 401');
 });
+
+/** Of one that is good but for what it says. */
+const OVERDONE: Record<string, object | string> = {
+  'for all agents, in one word': { agents: 'all' },
+  'for agents by number': { agents: { 0: 'desk', length: 1 } },
+  'for an agent without a name': { agents: [''] },
+  'for 1,001 workflows': { workflows: Array.from({ length: 1_001 }, (_, n) => `w${n}`) },
+  'for more than one audience': { aud: ['a', 'b'] },
+  'that is not good yet': { nbf: Math.floor(Date.now() / 1_000) + 600 },
+  'that begins later': { iat: Math.floor(Date.now() / 1_000) + 120, exp: Math.floor(Date.now() / 1_000) + 600 },
+  'for longer than an hour': { exp: Math.floor(Date.now() / 1_000) + 3_700 },
+  'for longer than an hour, by its past': {
+    iat: Math.floor(Date.now() / 1_000) - 3_500,
+    exp: Math.floor(Date.now() / 1_000) + 3_500,
+  },
+  'of a user of 257 characters': { sub: 'a'.repeat(257) },
+  'of a user with a space': { sub: 'ada lovelace' },
+  'of a user with a zero': { sub: 'ada\u0000' },
+  'of a user with a control character': { sub: 'ada\u0085' },
+  'of a user that is a number': { sub: 7 },
+  'with a name of a megabyte': { name: 'x'.repeat(10_000) },
+  'with 4 KiB and one byte of data': { data: { a: 'x'.repeat(4_096) } },
+  'with data that is a list': { data: ['a'] },
+  'with data of 65 levels': { data: JSON.parse(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`) as object },
+};
+
+test.each(Object.keys(OVERDONE))('one %s is none', async (title) => {
+  expect(await statusOf(sign(HEADER(), { ...CLAIMS(), ...(OVERDONE[title] as object) }))).toBe(401);
+});
+
+test.each(['JWT', 'SVC-USER+JWT', 'svc-identity+jwt', 'application/svc-user+jwt2', '', 7, null])(
+  'one of the type %j is none',
+  async (typ) => {
+    // Taken for a token of an operator, it is told to wait like one.
+    expect([401, 429]).toContain(await statusOf(sign({ ...HEADER(), typ }, CLAIMS())));
+  },
+);
+
+describe('one that is shown elsewhere than it belongs', () => {
+  test.each<[title: string, ask: (token: string) => [path: string, headers: Record<string, string>]]>([
+    ['in the address', (token) => [`/api/workflows/whoami/start?access_token=${token}&token=${token}`, {}]],
+    [
+      'in a cookie',
+      (token) => ['/api/workflows/whoami/start', { cookie: `authorization=Bearer ${token}; token=${token}` }],
+    ],
+    [
+      'as a password',
+      (token) => [
+        '/api/workflows/whoami/start',
+        { authorization: `Basic ${Buffer.from(`eve:${token}`).toString('base64')}` },
+      ],
+    ],
+    ['with another word before it', (token) => ['/api/workflows/whoami/start', { authorization: `Token ${token}` }]],
+    ['as the key of a proxy', (token) => ['/api/workflows/whoami/start', { 'proxy-authorization': `Bearer ${token}` }]],
+    [
+      'in a header of ours',
+      (token) => ['/api/workflows/whoami/start', { 'x-svc-user': token, 'x-svc-user-token': token }],
+    ],
+    ['to the registration', (token) => ['/api/registration/challenge', { authorization: `Bearer ${token}` }]],
+  ])('opens nothing: %s', async (_title, ask) => {
+    const [path, headers] = ask(sign(HEADER(), CLAIMS()));
+    expect([401, 404]).toContain((await send(headers, path)).status);
+  });
+});
+
+describe('a key whose tokens are out', () => {
+  const patch = async (of: Key, more: object) => call(await shared(), `PATCH /api/keys/${of.id}`, more, as(TOKEN));
+  /** Within the time that a key is remembered for. */
+  const untilRefused = (token: string, path?: string, status = 401) =>
+    expect.poll(() => statusOf(token, path), { timeout: 8_000 }).toBe(status);
+
+  test('takes what it loses from them at once', async () => {
+    const narrowed = await makeKey({ grants: { agents: ['desk'], workflows: ['whoami', 'secret'] } });
+    const token = await signUserToken(narrowed, { sub: 'ada', workflows: ['whoami', 'secret'] });
+    expect(await statusOf(token, '/api/workflows/secret/start')).toBe(202);
+    await patch(narrowed, { grants: { agents: ['desk'], workflows: ['whoami'] } });
+    await untilRefused(token, '/api/workflows/secret/start', 403);
+    expect(await statusOf(token)).toBe(202);
+  });
+
+  test('that is used from some addresses alone is bound itself, whoever it says it speaks for; tokens are for browsers', async () => {
+    const bound = await makeKey({ addresses: ['203.0.113.0/24'] });
+    expect((await send({ ...as(bound.value), 'x-svc-user': 'ada' })).status).toBe(403);
+    expect((await send({ ...as(bound.value), 'x-forwarded-for': '203.0.113.1, 198.51.100.1' })).status).toBe(403);
+    expect(await statusOf(await signUserToken(bound, { sub: 'ada' }))).toBe(202);
+  });
+
+  test('that is rotated signs with the secret of the new one, and the old one ends', async () => {
+    const before = await makeKey();
+    const { body } = await call<Key>(await shared(), `POST /api/keys/${before.id}/rotate`, {}, as(TOKEN));
+    expect(body.id).not.toBe(before.id);
+    // The secret of the one with the id of the other.
+    expect(await statusOf(sign({ ...HEADER(), kid: body.id }, CLAIMS(), secretOf(before)))).toBe(
+      body.userSecret === before.userSecret ? 202 : 401,
+    );
+    await call(await shared(), `POST /api/keys/${before.id}/revoke`, {}, as(TOKEN));
+    await untilRefused(sign({ ...HEADER(), kid: before.id }, CLAIMS(), secretOf(before)));
+  });
+
+  test('that ends lets none of them live longer', async () => {
+    const now = Date.now();
+    const soon = await makeKey({ expiresAt: new Date(now + 1_500).toISOString() });
+    const token = await signUserToken(soon, { sub: 'ada', expiresIn: 3_600 });
+    expect([202, 401]).toContain(await statusOf(token));
+    await untilRefused(token);
+  });
+});

@@ -16,6 +16,16 @@ const boxes = setupBoxes();
 const TOKEN = 'the-token-of-the-operator';
 const as = (value: string) => ({ authorization: `Bearer ${value}` });
 const sayDone = toStep('sayDone', async (request: RequestWithResponse) => request.respondWith(new Response('done')));
+const sayBack = toStep('sayBack', async (request: RequestWithResponse) =>
+  request.respondWith(new Response(await request.text())),
+);
+const sayValue = Object.assign(
+  toStep('sayValue', async (request: RequestWithResponse) => {
+    const { value } = (await request.json()) as { value: string };
+    return request.respondWith(new Response('done', { headers: { 'x-value': value } }));
+  }),
+  { maxRetries: 0 },
+);
 const shared = boxes.share({
   workflows: {
     once: { run: async () => (await createWebhook()).text() },
@@ -24,6 +34,19 @@ const shared = boxes.share({
         const request = await createWebhook({ respondWith: 'manual' });
         await sayDone(request);
         return request.text();
+      },
+    },
+    echo: {
+      run: async () => {
+        const request = await createWebhook({ respondWith: 'manual' });
+        await sayBack(request);
+      },
+    },
+    headers: { run: async () => [...(await createWebhook()).headers] },
+    answers: {
+      run: async () => {
+        const request = await createWebhook({ respondWith: 'manual' });
+        await sayValue(request);
       },
     },
     hook: { run: async () => createHook() },
@@ -219,3 +242,95 @@ test.each(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND'])(
     expect((await statusOf(runId)) === 'waiting').toBe(method !== 'GET');
   },
 );
+
+test('two callers at once are told apart: each answer that is written goes to the one that asked', async () => {
+  const parked = await Promise.all([park('echo'), park('echo'), park('echo')]);
+  const answers = await Promise.all(parked.map(async ({ token }, n) => (await post(token, `"of ${n}"`)).text()));
+  expect(answers).toEqual(parked.map((_, n) => `"of ${n}"`));
+});
+
+test('a body that says it is of another kind is what it is', async () => {
+  for (const type of [
+    'application/json; charset=utf-16',
+    'application/xml',
+    'multipart/form-data; boundary=x',
+    'a/b, c/d',
+  ]) {
+    const { runId, token } = await park('once');
+    const xml = '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>';
+    const { status } = await post(token, xml, { headers: { 'content-type': type } });
+    if (status >= 400) continue;
+    await until(async () => (await statusOf(runId)) === 'completed');
+    expect((await runOf(runId)).output).toBe(xml);
+  }
+});
+
+test('credentials of its caller are in nothing that is kept of the call', async () => {
+  const { runId, token } = await park('headers');
+  const stolen = { authorization: 'Bearer stolen', cookie: 'sid=stolen', 'proxy-authorization': 'Basic stolen' };
+  await post(token, '{}', { headers: { ...stolen, 'x-kept': 'kept' } });
+  await until(async () => (await statusOf(runId)) === 'completed');
+  for (const path of ['', '/steps', '/timeline', '/why', '/export']) {
+    const text = await (await fetch(`${url}/api/runs/${runId}${path}`, { headers: as(TOKEN) })).text();
+    expect([path, text.includes('stolen')]).toEqual([path, false]);
+  }
+  expect(JSON.stringify((await runOf(runId)).output)).toContain('kept');
+});
+
+test.each(['%00', '%0d%0aset-cookie:a=b', '..%2f..%2fapi%2fkeys', '%F0%9F', '%', '%C0%AE%C0%AE', '[]', '{"$ne":1}'])(
+  'an address that ends in %j is no webhook, and no other route',
+  async (end) => {
+    const said = await sendRaw(
+      `POST /api/webhooks/${end} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
+    );
+    expect([said.slice(9, 10), /set-cookie/i.test(said), said.includes('svc_')]).toEqual(['4', false, false]);
+  },
+);
+
+test('an answer of a workflow sets no second header, and no status that there is not', async () => {
+  const { runId, token } = await park('answers');
+  const { status, headers } = await post(token, JSON.stringify({ value: 'a\r\nset-cookie: a=b' }));
+  expect([headers.get('set-cookie'), status < 600]).toEqual([null, true]);
+  await until(async () => ['completed', 'failed'].includes(String(await statusOf(runId))));
+});
+
+test('a thousand guesses tell nothing of what there is, and hold up nobody', async () => {
+  const { runId, token } = await park('once');
+  const guess = (n: number) => `${token.slice(0, -6)}${String(n).padStart(6, '0')}`;
+  const answers = await Promise.all(Array.from({ length: 1_000 }, async (_, n) => (await post(guess(n))).text()));
+  const said = new Set(answers.map((text) => text.replace(/"requestId":"[^"]*"/, '')));
+  expect(said.size).toBe(1);
+  const begun = performance.now();
+  expect((await fetch(`${url}/live`)).status).toBe(200);
+  expect(performance.now() - begun).toBeLessThan(2_000);
+  expect((await post(token, '"mine"')).status).toBeLessThan(300);
+  await until(async () => (await statusOf(runId)) === 'completed');
+});
+
+test('of a run that was cancelled, retried or replaced the old address resumes nothing but its own', async () => {
+  const { runId, token } = await park('once');
+  await call(box, `POST /api/runs/${runId}/cancel`, {}, as(TOKEN));
+  await until(async () => (await statusOf(runId)) === 'cancelled');
+  expect((await post(token, '"late"')).status).toBeGreaterThanOrEqual(400);
+  const { body } = await call<{ runId: string }>(box, `POST /api/runs/${runId}/retry`, { from: 'start' }, as(TOKEN));
+  await until(async () => (await statusOf(body.runId)) === 'waiting');
+  const [hook] = await listHooks(box.journal, body.runId);
+  const isSame = hook?.token === token;
+  expect((await post(token, '"old"')).status < 300).toBe(isSame);
+  await until(async () => (await statusOf(body.runId)) === (isSame ? 'completed' : 'waiting'));
+});
+
+test('a name in the host of a request does not stand in the address that a run hands out', async () => {
+  const started = await sendRaw(
+    `POST /api/workflows/once/start HTTP/1.1\r\nhost: evil.example\r\nx-forwarded-host: evil.example\r\nauthorization: Bearer ${TOKEN}\r\ncontent-type: application/json\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`,
+  );
+  const runId = /"runId":"([^"]+)"/.exec(started)?.[1] ?? '';
+  await until(async () => (await statusOf(runId)) === 'waiting');
+  const { body } = await call<{ items: { url: string }[] }>(
+    box,
+    `GET /api/runs/${runId}/webhooks`,
+    undefined,
+    as(TOKEN),
+  );
+  expect(body.items[0]?.url).not.toContain('evil');
+});

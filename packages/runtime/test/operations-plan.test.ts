@@ -189,6 +189,14 @@ const DEVIATIONS: Record<string, { row?: string; why: string }> = {
     row: 'keys.update | PATCH /api/keys/:id | write keys:write | confirm',
     why: 'a model that grants a key more is confirmed by a person',
   },
+  'triggers.create': {
+    row: 'triggers.create | POST /api/triggers | write triggers:write | confirm',
+    why: 'it writes the secret by which somebody outside is let in',
+  },
+  'triggers.update': {
+    row: 'triggers.update | PATCH /api/triggers/:id | write triggers:write | confirm',
+    why: 'it writes the secret by which somebody outside is let in',
+  },
   'approvals.decide': {
     row: 'approvals.decide | POST /api/approvals/:id/decide | write hitl:decide | confirm',
     why: 'what a model has caused to wait it does not decide alone',

@@ -7,6 +7,7 @@ import { operatorToken } from '../src/auth/strategy.ts';
 import { signUserToken } from '../src/client.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
+import { PLAIN_ROUTES } from '../src/box/routes.ts';
 import { createLog } from '../src/log.ts';
 import { splitRoute } from '../src/operations/define.ts';
 import { OPERATIONS } from '../src/surface/index.ts';
@@ -50,6 +51,8 @@ interface Subjects {
   step: string;
   session: string;
   approval: string;
+  /** A start that waits. */
+  queued: string;
 }
 interface House {
   box: TestBox;
@@ -169,6 +172,7 @@ async function furnish(box: TestBox, callers: Who[]): Promise<House> {
       house.subjects.set(who.owner, {
         run: await makeRun(house, who),
         step: await stepOf(house),
+        queued: await makeQueued(house, who),
         ...(await makePause(house, who)),
       });
   return house;
@@ -187,6 +191,11 @@ let lastRun = '';
 async function makeRun({ box }: House, who: Who): Promise<string> {
   const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${NAMES.own}/start`, {}, who.headers);
   return (lastRun = body.runId);
+}
+
+async function makeQueued({ box }: House, who: Who): Promise<string> {
+  const headers = { ...who.headers, 'x-svc-delay': '1 hour' };
+  return (await call<{ triggerId: string }>(box, `POST /api/workflows/${NAMES.own}/start`, {}, headers)).body.triggerId;
 }
 
 async function stepOf({ box, chief }: House): Promise<string> {
@@ -229,17 +238,19 @@ const SUBJECT_OF: [RegExp, keyof Subjects][] = [
   [/^\/api\/(?:workflows\/)?runs\/:id/, 'run'],
   [/^\/api\/sessions\/:id/, 'session'],
   [/^\/api\/approvals\/:id/, 'approval'],
+  [/^\/api\/workflows\/:name\/queue\/:triggerId/, 'queued'],
 ];
 const BODIES: Record<string, object> = { 'approvals.decide': { decision: 'approve' } };
 
 function fill(route: string, kind: keyof Subjects, { step, ...subject }: Subjects): string {
   return route
     .replace(':id', subject[kind as 'run'])
+    .replace(':triggerId', subject.queued)
     .replace(':stepId', step)
-    .replace(':name', 'default');
+    .replace(':name', kind === 'queued' ? NAMES.own : 'default');
 }
 
-const NONE: Subjects = { run: ABSENT, session: ABSENT, approval: ABSENT, step: ABSENT };
+const NONE: Subjects = { run: ABSENT, session: ABSENT, approval: ABSENT, step: ABSENT, queued: ABSENT };
 const isLetIn = (status: number): boolean => ![401, 403, 404].includes(status) && status < 500;
 
 /** The status of what is owned; `in`: let in, and found. */
@@ -252,6 +263,8 @@ function expectedOf(
   if (kind === 'mute') return 403;
   if (role === undefined && !KEY_OPERATIONS.includes(id)) return 403;
   if (role !== undefined && permission !== 'none' && !holds(permission, role)) return 403;
+  // It names the workflow itself, and is refused that.
+  if (id.startsWith('workflows.') && id !== 'workflows.run' && without.includes('workflows')) return 403;
   // What a key may call at all are runs of workflows.
   const isThere = (whose === 'own' && !without.includes('workflows')) || (whose === 'foreign' && role !== undefined);
   return isThere ? 'in' : 404;
@@ -259,6 +272,11 @@ function expectedOf(
 
 const isAs = (expected: number | 'in', status: number): boolean =>
   expected === 'in' ? isLetIn(status) : status === expected;
+
+test('the table names each operation that a key may call, and no other', () => {
+  const taken = OPERATIONS.filter(({ keys }) => keys === true).map(({ id }) => id);
+  expect(KEY_OPERATIONS.toSorted()).toEqual(taken.toSorted());
+});
 
 test('what is owned is shown to whoever owns it and to the seats that may, and else is not there', async () => {
   const wrong: string[] = [];
@@ -304,7 +322,9 @@ test('what is owned is shown to whoever owns it and to the seats that may, and e
               ? { ...kept, run: await makeRun(house, maker) }
               : kind === 'approval'
                 ? { ...kept, ...(await makePause(house, maker)) }
-                : kept;
+                : kind === 'queued'
+                  ? { ...kept, queued: await makeQueued(house, maker) }
+                  : kept;
           const seen = await at(whose, subject);
           if (whose === 'foreign' && who.kind !== 'person' && seen.text !== absent.text)
             wrong.push(`${who.title} at ${operation.id} tells what is foreign: ${seen.text}, not ${absent.text}`);
@@ -328,6 +348,7 @@ const NAMED: [route: string, permission: Permission, body: (name: string) => obj
     () => ({ threadId: 't', runId: 'r', messages: [{ id: '1', ...HELLO[0] }] }),
   ],
   ['POST /ui/v1/agents/:name', 'agents:chat', () => ({ id: 'u', messages: [toUiMessage('say:Hello.')] })],
+  ['DELETE /agui/v1/agents/:name/t/stream', 'agents:chat', () => ({})],
   ['GET /ui/v1/agents/:name/u', 'agents:chat', () => ({})],
   ['GET /ui/v1/agents/:name/u/stream', 'agents:chat', () => ({})],
   ['DELETE /ui/v1/agents/:name/u/stream', 'agents:chat', () => ({})],
@@ -337,6 +358,26 @@ const NAMED: [route: string, permission: Permission, body: (name: string) => obj
 ];
 const toUiMessage = (text: string) => ({ id: randomUUID(), role: 'user', parts: [{ type: 'text', text }] });
 const HELLO = [{ role: 'user', content: 'say:Hello.' }];
+
+test('each route of a wire that names an agent or a workflow is looked at, and what is listed is what is granted', async () => {
+  const shapeOf = (method: string, path: string): string =>
+    `${method} ${path.replaceAll(/\/(?::\w+|t|u)(?=\/|$)/g, '/*')}`;
+  const looked = new Set(NAMED.map(([route]) => shapeOf(splitRoute(route).method, splitRoute(route).path)));
+  const named = PLAIN_ROUTES.filter(
+    ({ path, doc }) => path.includes('/:') && ['key', 'caller'].includes(doc?.security ?? ''),
+  );
+  expect(named.map(({ method, path }) => shapeOf(method, path)).filter((route) => !looked.has(route))).toEqual([]);
+  const wrong: string[] = [];
+  for (const { box, callers } of houses)
+    for (const { title, kind, headers, without = [] } of callers.filter((who) => who.kind !== 'person'))
+      for (const path of ['/wire-a/v1/models', '/wire-b/v1/models']) {
+        const { status, body } = await call<{ data?: { id: string }[] }>(box, `GET ${path}`, undefined, headers);
+        const expected = kind === 'client' ? (without.includes('agents') ? [] : [NAMES.own]) : undefined;
+        const listed = body.data?.map(({ id }) => id);
+        if (JSON.stringify(listed) !== JSON.stringify(expected)) wrong.push(`${title} at ${path}: ${status} ${listed}`);
+      }
+  expect(wrong).toEqual([]);
+});
 
 test('what is granted is there for a key and its users, and else is refused as what is not there', async () => {
   const wrong: string[] = [];

@@ -83,7 +83,10 @@ export interface Approvals {
   find(approvalId: string): Promise<Approval | undefined>;
   /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
   check(approvalId: string, decision: Decision): Promise<void>;
-  /** Throws what `check` throws, `decision_not_yours`, `not_an_approver`, `arguments_changed`, `already_decided` with the first decision, and `idempotency_conflict`. */
+  /**
+   * Throws what `check` throws, `decision_not_yours`, `not_an_approver`, `arguments_changed`, `approval_closed` once its time is up,
+   * `already_decided` with the first decision, and `idempotency_conflict`.
+   */
   decide(approvalId: string, decision: Decision, decider: Decider): Promise<Approval>;
   /** The same without those of runs that are hidden: such an approval is none. */
   without(hidden: Hidden): Approvals;
@@ -198,7 +201,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       requireApprover(shown.approvers, who);
       requireShown(argsDigest, shown.argsDigest);
       // Too late is the answer whatever the body is.
-      if (!entry.first) await check(entry, given);
+      if (!entry.first) {
+        requireTime(shown.expiresAt, engine.clock.now());
+        await check(entry, given);
+      }
       const { decision, note = null, input: edited = null } = given;
       const input = await toRecorded(entry, edited);
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
@@ -228,6 +234,13 @@ export function alreadyDecided(approval: Approval): BoxError {
 // --- internal ---
 
 const VERDICTS = { approve: 'approved', reject: 'rejected' } as const;
+
+/** No process may have been there to say so when its time was up. */
+function requireTime(expiresAt: string | null, now: number): void {
+  if (expiresAt === null || now < Date.parse(expiresAt)) return;
+  const message = `The time to decide was up at ${expiresAt}: what was said for that case is what counts.`;
+  throw new BoxError('approval_closed', message, { details: { expiresAt } });
+}
 
 /** What is read one after the other: the pending ones, then the rest. */
 function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[] {

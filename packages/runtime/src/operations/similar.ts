@@ -2,7 +2,8 @@
 export function explainUnknown(id: string, ids: readonly string[]): string {
   const similar = similarIds(id, ids);
   const nearest = similar.length > 0 ? ` Similar ones: ${similar.join(', ')}.` : '';
-  return `There is no operation "${id}".${nearest}`;
+  const shown = id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id;
+  return `There is no operation "${shown}".${nearest}`;
 }
 
 // --- internal ---

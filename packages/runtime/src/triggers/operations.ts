@@ -69,6 +69,7 @@ export const createTrigger = operation({
   route: 'POST /api/triggers',
   kind: 'write',
   permission: 'triggers:write',
+  confirm: true,
   status: 201,
   secret: ['secret'],
   errors: ['trigger_invalid', 'workflow_not_found', 'agent_not_found', 'connection_not_found', 'too_many_triggers'],
@@ -92,6 +93,7 @@ export const updateTrigger = operation({
   route: 'PATCH /api/triggers/:id',
   kind: 'write',
   permission: 'triggers:write',
+  confirm: true,
   secret: ['secret'],
   errors: ['trigger_not_found', 'trigger_invalid', 'workflow_not_found', 'agent_not_found', 'connection_not_found'],
   input: z.strictObject({

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Answer } from '../../agents/threads/answers.ts';
-import type { Decision } from '../../approvals/decision.ts';
+import { Decision } from '../../approvals/decision.ts';
 import { BoxError } from '../../errors.ts';
+import { withoutUndefined } from '../../operations/inputs.ts';
 import type { ResumeEntry } from './input.ts';
 
 /** What a resume says, as threads take it. It is read when it is needed: an entry that is ignored may say anything. */
@@ -13,7 +14,8 @@ export function toAnswers(entries: readonly ResumeEntry[]): Answer[] {
 
 const Payload = z.object({
   decision: z.enum(['approve', 'edit', 'reject']),
-  note: z.string().max(10_000).optional(),
+  note: Decision.shape.note,
+  argsDigest: Decision.shape.argsDigest,
   input: z.unknown().optional(),
 });
 
@@ -26,12 +28,12 @@ function toDecision({ interruptId, status, payload }: ResumeEntry): Decision {
       `The payload for interrupt "${interruptId}" must be {"decision": "approve" | "edit" | "reject"}, with "input" for edited arguments.`,
       { issues: parsed.error.issues.map(({ path, message }) => ({ path: ['resume', 'payload', ...path], message })) },
     );
-  const { decision, note, input } = parsed.data;
+  const { decision, note, argsDigest, input } = parsed.data;
   if (decision === 'edit' && (input === undefined || input === null))
     throw invalid(`The payload for interrupt "${interruptId}" is an edit without "input".`);
   return {
     decision: decision === 'edit' ? 'approve' : decision,
-    ...(note === undefined ? {} : { note }),
+    ...withoutUndefined({ note, argsDigest }),
     ...(input === undefined || decision === 'reject' ? {} : { input }),
   };
 }

@@ -4,6 +4,8 @@ import { isStorable } from '../../agents/turn/storable.ts';
 import { BoxError } from '../../errors.ts';
 import { parseWith } from '../../schema/schema.ts';
 
+const MOST_CALL_ID = 4_096;
+
 const name = z.string().min(1).max(256).refine(isStorable, 'holds U+0000, or half of a surrogate pair');
 
 /** Where a part stands in the thread, as the box has sent it. */
@@ -21,11 +23,9 @@ const File = z.looseObject({
   filename: z.string().optional(),
 });
 const Call = z.looseObject({
-  type: z.custom<`tool-${string}` | 'dynamic-tool'>(
-    (type) => typeof type === 'string' && (type.startsWith('tool-') || type === 'dynamic-tool'),
-  ),
+  type: z.custom<`tool-${string}` | 'dynamic-tool'>((type) => typeof type === 'string' && isCallType(type)),
   toolName: z.string().optional(),
-  toolCallId: z.string().max(4_096),
+  toolCallId: z.string().max(MOST_CALL_ID),
   state: z.string(),
   input: z.unknown(),
   output: z.unknown(),
@@ -91,7 +91,7 @@ export function isFile(part: UiPart): part is z.infer<typeof File> {
 }
 
 export function isCall(part: UiPart): part is UiCallPart {
-  return part.type.startsWith('tool-') || part.type === 'dynamic-tool';
+  return isCallType(part.type);
 }
 
 // --- internal ---
@@ -103,12 +103,39 @@ function checkParts(body: unknown): void {
     const { parts } = (message ?? {}) as { parts?: unknown };
     const wrong = Array.isArray(parts) ? parts.findIndex((part) => !isPart(part)) : -1;
     if (wrong !== -1)
-      throw new BoxError('invalid_request', `"messages[${at}].parts[${wrong}]" must be a part with a "type".`, {
-        details: { param: `messages[${at}].parts[${wrong}]` },
-      });
+      throw new BoxError(
+        'invalid_request',
+        `"messages[${at}].parts[${wrong}]" must be a part with a "type", and with what such a part has.`,
+        { details: { param: `messages[${at}].parts[${wrong}]` } },
+      );
   }
 }
 
+/** One of a kind that is read must be whole: read halfway, it might say what its client has not said. */
 function isPart(part: unknown): boolean {
-  return typeof (part as { type?: unknown } | null)?.type === 'string';
+  if (typeof part !== 'object' || part === null) return false;
+  const { type, text, mediaType, url, filename, toolCallId, toolName, state, errorText, approval } = part as Record<
+    string,
+    unknown
+  >;
+  if (typeof type !== 'string') return false;
+  if (type === 'text') return typeof text === 'string';
+  if (type === 'file') return typeof mediaType === 'string' && typeof url === 'string' && isTextOr(filename);
+  if (!isCallType(type)) return true;
+  const isId = typeof toolCallId === 'string' && toolCallId.length <= MOST_CALL_ID;
+  return isId && typeof state === 'string' && isTextOr(toolName) && isTextOr(errorText) && isApproval(approval);
+}
+
+function isApproval(given: unknown): boolean {
+  if (given === undefined) return true;
+  const { id, approved, reason } = (given ?? {}) as Record<string, unknown>;
+  return typeof id === 'string' && (approved === undefined || typeof approved === 'boolean') && isTextOr(reason);
+}
+
+function isTextOr(value: unknown): boolean {
+  return value === undefined || typeof value === 'string';
+}
+
+function isCallType(type: string): boolean {
+  return type.startsWith('tool-') || type === 'dynamic-tool';
 }
