@@ -117,7 +117,7 @@ const ANSWER_MS = 60_000;
 /** Of an object that is read: it lies in memory as a whole. */
 const OBJECT_BYTES = 256 * 1_048_576;
 /** Of any other answer, such as a list of 1,000 keys. */
-const ANSWER_BYTES = 16 * 1_048_576;
+const ANSWER_BYTES = 4 * 1_048_576;
 
 function toUrl({ endpoint, bucket, forcePathStyle }: S3Settings, key = ''): URL {
   const url = new URL(endpoint);
