@@ -45,6 +45,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
   const { id, name, kind, state, enabled, secrets } = trigger;
   const mayWrite = useMay()('triggers:write');
   const update = useChange('triggers.update');
+  const poll = useChange('triggers.poll');
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
   const actions = mayWrite && (
@@ -52,6 +53,14 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       {state === 'needs_secret' && (
         <Button look="primary" onClick={() => setAsked('secret')}>
           Set the secret
+        </Button>
+      )}
+      {kind === 'poll' && enabled && (
+        <Button
+          busy={poll.isPending}
+          onClick={() => poll.mutate({ id }, { onSuccess: sayPolled, onError: toastFailure })}
+        >
+          Poll now
         </Button>
       )}
       <Button onClick={() => setAsked('change')}>Change</Button>
@@ -113,6 +122,10 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       {asked === 'delete' && <Delete trigger={trigger} onClose={close} />}
     </Page>
   );
+}
+
+function sayPolled(): void {
+  toast('The service is asked. What is new is listed here.');
 }
 
 const SAID: Record<Trigger['kind'], Partial<Record<Trigger['state'], string>>> = {
