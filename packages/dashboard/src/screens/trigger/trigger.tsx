@@ -55,14 +55,6 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
           Set the secret
         </Button>
       )}
-      {kind === 'poll' && enabled && (
-        <Button
-          busy={poll.isPending}
-          onClick={() => poll.mutate({ id }, { onSuccess: sayPolled, onError: toastFailure })}
-        >
-          Poll now
-        </Button>
-      )}
       <Button onClick={() => setAsked('change')}>Change</Button>
       <Button
         busy={update.isPending}
@@ -99,9 +91,20 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       <Panel
         title="Deliveries"
         actions={
-          <Button small busy={isReading} onClick={() => void onRead()}>
-            Read again
-          </Button>
+          <>
+            {mayWrite && kind === 'poll' && enabled && (
+              <Button
+                small
+                busy={poll.isPending}
+                onClick={() => poll.mutate({ id }, { onSuccess: sayPolled, onError: toastFailure })}
+              >
+                Poll now
+              </Button>
+            )}
+            <Button small busy={isReading} onClick={() => void onRead()}>
+              Read again
+            </Button>
+          </>
         }
       >
         <Deliveries trigger={trigger} />
