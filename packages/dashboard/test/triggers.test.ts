@@ -298,6 +298,19 @@ describeWhen(browser, 'Triggers', (path) => {
     await page.getByRole('row', { name: /issues of another shop failing typed polls 127\.0\.0\.1/ }).waitFor();
     await keepPicture(page, 'poll-list');
     await page.getByRole('link', { name: 'issues of another shop' }).click();
+    feed.ways.status = 200;
+    await page.getByRole('button', { name: 'Poll now' }).click();
+    await page.getByText('The service is asked.').waitFor();
+    await expect
+      .poll(
+        async () => {
+          await page.getByRole('button', { name: 'Read again' }).click();
+          return page.getByText('What is new at the service is delivered.').count();
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(1);
+    await keepPicture(page, 'poll-now');
     await page.getByRole('button', { name: 'Disable' }).click();
     await page.getByText('It asks for nothing until it is enabled. Deliveries that wait go on then.').waitFor();
     await page.getByText('not while it is disabled').waitFor();

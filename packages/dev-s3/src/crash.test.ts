@@ -1,21 +1,15 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test } from 'vitest';
 
-import { BUCKET, KEYS, listFiles, newClient, newFolder, startFixture, startServer, waitUntil } from './_setup.ts';
+import { spawnServer } from './_process.ts';
+import { BUCKET, listFiles, newClient, newFolder, startFixture, startServer, waitUntil } from './_setup.ts';
 import { signRaw } from './_sign.ts';
 
 const MIB = 1024 * 1024;
-const REPO = fileURLToPath(new URL('../../../', import.meta.url));
 
 test('a client that goes away in the middle of an upload leaves the object that was there', async () => {
   const { dir, s3, server, errors } = await startFixture();
@@ -113,34 +107,3 @@ async function readText(url: string, Key: string): Promise<string | undefined> {
 }
 
 /** The server in a process of its own, built from the sources, so that it can be killed and its peak memory read. */
-async function spawnServer(dir: string) {
-  const outDir = join(await newFolder(), 'built');
-  await mkdir(outDir);
-  const { build } = await import('vite');
-  const entry = fileURLToPath(new URL('server.ts', import.meta.url));
-  await build({ root: REPO, configFile: false, logLevel: 'silent', build: { ssr: entry, outDir, emptyOutDir: false } });
-  const options = JSON.stringify({ dir, port: 0, ...KEYS, buckets: [BUCKET] });
-  const script = `
-    import { startObjectServer } from ${JSON.stringify(join(outDir, 'server.js'))};
-    console.log((await startObjectServer(${options})).url);
-    process.stdin.on('data', () => console.log(process.resourceUsage().maxRSS * 1024));
-  `;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const kill = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill('SIGKILL');
-    await gone;
-  };
-  onTestFinished(kill);
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const readLine = async () => String((await lines.next()).value);
-  const url = await readLine();
-  const readPeakRss = () => {
-    child.stdin.write('\n');
-    return readLine().then(Number);
-  };
-  return { url, kill, readPeakRss };
-}

@@ -176,6 +176,7 @@ export const ROUTES = {
   'triggers.get': { route: 'GET /api/triggers/:id' },
   'triggers.create': { route: 'POST /api/triggers' },
   'triggers.update': { route: 'PATCH /api/triggers/:id' },
+  'triggers.poll': { route: 'POST /api/triggers/:id/poll' },
   'triggers.redeliver': { route: 'POST /api/triggers/:id/deliveries/:deliveryId/redeliver' },
   'triggers.delete': { route: 'DELETE /api/triggers/:id' },
   'database.tables': { route: 'GET /api/database/tables' },

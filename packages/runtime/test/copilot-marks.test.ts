@@ -106,6 +106,7 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
     }),
   ],
   ['triggers.update', (made) => ({ id: idOf(made, 'triggers.create'), name: 'other' })],
+  ['triggers.poll', (made) => ({ id: idOf(made, 'poll') })],
   ['triggers.redeliver', (made) => ({ id: idOf(made, 'triggers.create'), deliveryId: idOf(made, 'delivery') })],
   ['triggers.delete', (made) => ({ id: idOf(made, 'triggers.create') })],
   ['rag.collections.create', () => ({ name: 'notes', model: 'test/words' })],
@@ -120,6 +121,8 @@ const CALLS: [id: string, input: (made: Record<string, Json>) => Json][] = [
   ['settings.copilot', () => ({ enabled: true })],
 ];
 
+const POLL = { name: 'asks', target: { agent: 'triage' }, poll: { url: 'http://127.0.0.1:1/' } };
+
 test('every write that settles by its mark commits its mark with its change, once', { timeout: 60_000 }, async () => {
   const { body: key } = await call(box, 'POST /api/keys', { name: 'k', grants: { agents: [], workflows: [] } });
   const made: Record<string, Json> = { key };
@@ -127,6 +130,7 @@ test('every write that settles by its mark commits its mark with its change, onc
   for (const [id, toInput] of CALLS) {
     if (id === 'evals.runs.delete') await ended(idOf(made, 'evals.suites.run'));
     if (id === 'triggers.redeliver') made.delivery = await sendTo(idOf(made, 'triggers.create'));
+    if (id === 'triggers.poll') made.poll = (await call(box, 'POST /api/triggers', POLL)).body as Json;
     const before = marks.length;
     const answer = await callOf(id, toInput(made));
     made[id] = answer;

@@ -216,6 +216,7 @@ const ADDED: Record<string, string> = {
   'jobs.delete': 'code makes timers while it runs, and somebody has to be able to end one',
   'notify.deliveries': 'what was not delivered, and why, is looked for here',
   'notify.receivers': 'a receiver that takes nothing must be seen',
+  'triggers.poll': 'whoever has set up a poll wants to see what comes of it, not wait for its time',
   'usage.get': 'who has a limit sees how near it is',
   'usage.list': 'what models cost is asked by key, by agent and by month',
   'keys.rotate': 'a key is replaced without a moment in which none is good',

@@ -340,6 +340,41 @@ function suite(database: () => Drizzle): void {
     );
   });
 
+  describe('one that is to ask at once', () => {
+    test('does, and goes on by its own time; also after a failure', async () => {
+      const box = await open({ pollRetryMs: 3_600_000 });
+      feed.ways.status = 503;
+      const { id } = await make(box, { poll: { from: 'all', everySeconds: 3_600 } });
+      expect((await polled(box, id, 1)).state).toBe('failing');
+      Object.assign(feed, { items: [issue(1)] }).ways.status = 200;
+      const early = await call<Trigger>(box, `POST /api/triggers/${id}/poll`, {});
+      const { lastPolledAt, nextPollAt } = early.body.polling!;
+      expect([early.status, Date.parse(nextPollAt!) - Date.parse(lastPolledAt!)]).toEqual([200, 10_000]);
+      // As if that was a while ago.
+      await database().execute(
+        sql`update svc.trigger_polls set tried_at = tried_at - interval '1 minute' where trigger_id = ${id}`,
+      );
+      expect((await call(box, `POST /api/triggers/${id}/poll`, {})).status).toBe(200);
+      const after = await polled(box, id, 2);
+      expect([after.state, idsOf(after)]).toEqual(['ready', ['1']]);
+      expect(Date.parse(after.polling!.nextPollAt!) - Date.now()).toBeGreaterThan(3_000_000);
+    });
+
+    test('has to be a poll that is enabled', async () => {
+      const box = await open();
+      const hook = { name: 'x', target: { workflow: 'take' }, signature: { scheme: 'github' } };
+      const { body: webhook } = await call<Trigger>(box, 'POST /api/triggers', hook);
+      const disabled = await make(box, { poll: {}, enabled: false });
+      for (const [id, code] of [
+        [webhook.id, 'trigger_invalid'],
+        [disabled.id, 'trigger_invalid'],
+        ['trg_none', 'trigger_not_found'],
+      ])
+        expect((await call(box, `POST /api/triggers/${id}/poll`, {})).body.code).toBe(code);
+      expect(feed.asked).toEqual([]);
+    });
+  });
+
   describe('two replicas', () => {
     test('ask once, and one that is slow to the end of its lease stores nothing', async () => {
       const [one, other] = [await open({ pollLeaseMs: 60_000 }), await open({ pollLeaseMs: 60_000 })];

@@ -2,12 +2,13 @@ import { useEffect, useState } from 'react';
 
 /** How long ago, or until; the whole of it on hover. */
 export function Time({ at }: { at: string | number | null | undefined }) {
-  const now = useNow(10_000);
+  useNow(10_000);
   if (at === null || at === undefined) return <span className="text-muted">–</span>;
   const date = new Date(at);
   return (
     <time dateTime={date.toISOString()} title={WHOLE.format(date)} className="whitespace-nowrap">
-      {toRelative(date.getTime() - now)}
+      {/* What was read after the last tick is not of the future. */}
+      {toRelative(date.getTime() - Date.now())}
     </time>
   );
 }

@@ -9,6 +9,8 @@ import { childText } from './xml.ts';
 export interface Part {
   number: number;
   bytes: Uint8Array;
+  /** It is sent: its memory is that of a later one. */
+  release(): void;
 }
 
 /** The least a backend takes for a part that is not the last. */
@@ -20,7 +22,13 @@ export const PART_BYTES = 8 * 1_048_576;
  */
 export async function* toParts(chunks: AsyncIterable<unknown>): AsyncGenerator<Part, void, undefined> {
   let number = 1;
-  let part = Buffer.allocUnsafe(sizeOf(number));
+  const spare: Buffer[] = [];
+  const take = (): Buffer => {
+    const found = spare.pop();
+    return found?.byteLength === sizeOf(number) ? found : Buffer.allocUnsafe(sizeOf(number));
+  };
+  const toPart = (whole: Buffer, bytes: Buffer): Part => ({ number, bytes, release: () => void spare.push(whole) });
+  let part = take();
   let filled = 0;
   for await (const chunk of chunks) {
     for (let bytes = toBytes(chunk); bytes.byteLength > 0;) {
@@ -29,14 +37,14 @@ export async function* toParts(chunks: AsyncIterable<unknown>): AsyncGenerator<P
       filled += taken.byteLength;
       bytes = bytes.subarray(taken.byteLength);
       if (filled < part.byteLength) continue;
-      yield { number, bytes: part };
+      yield toPart(part, part);
       number += 1;
       if (number > MOST_PARTS) throw invalid('The object is too large: it has more than 10,000 parts.');
-      part = Buffer.allocUnsafe(sizeOf(number));
+      part = take();
       filled = 0;
     }
   }
-  if (filled > 0 || number === 1) yield { number, bytes: part.subarray(0, filled) };
+  if (filled > 0 || number === 1) yield toPart(part, part.subarray(0, filled));
 }
 
 export interface PartsWrite {
@@ -60,9 +68,10 @@ export async function putParts(
       for (;;) {
         const next = await parts.next();
         if (next.done || hasThrown) return;
-        const { number, bytes } = next.value;
+        const { number, bytes, release } = next.value;
         size += bytes.byteLength;
         etags.set(number, await putPart(bucket, { key: write.key, uploadId, number, bytes }));
+        release();
       }
     };
     const stopping = async (error: unknown): Promise<never> => {
@@ -166,7 +175,7 @@ async function upload(
   }
 }
 
-interface PartWrite extends Part {
+interface PartWrite extends Pick<Part, 'number' | 'bytes'> {
   key: string;
   uploadId: string;
 }

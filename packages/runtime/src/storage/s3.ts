@@ -117,7 +117,7 @@ const ANSWER_MS = 60_000;
 /** Of an object that is read: it lies in memory as a whole. */
 const OBJECT_BYTES = 256 * 1_048_576;
 /** Of any other answer, such as a list of 1,000 keys. */
-const ANSWER_BYTES = 16 * 1_048_576;
+const ANSWER_BYTES = 4 * 1_048_576;
 
 function toUrl({ endpoint, bucket, forcePathStyle }: S3Settings, key = ''): URL {
   const url = new URL(endpoint);
@@ -136,7 +136,7 @@ async function request(
   const timer = streams && setTimeout(() => waited.abort(new Error(`no answer within ${waitMs} ms`)), waitMs);
   try {
     const headers = await signer.signHeaders(unsigned, { now: new Date() });
-    const sent = method === 'PUT' || method === 'POST' ? { body: new Uint8Array(body) } : {};
+    const sent = method === 'PUT' || method === 'POST' ? { body: body as Uint8Array<ArrayBuffer> } : {};
     const signal = streams ? waited.signal : AbortSignal.timeout(waitMs);
     // A redirect leads to where the signature is not good.
     return await fetch(url, { method, headers, ...sent, redirect: 'manual', signal });

@@ -119,7 +119,7 @@ describe('what is wrong with a storage is said', () => {
 
   test.each([
     ['an object', 256, (storage: Storage) => storage.get('big')],
-    ['a list', 16, (storage: Storage) => storage.list()],
+    ['a list', 4, (storage: Storage) => storage.list()],
   ])('breaks off %s of more than %i MiB, however it is announced', async (_what, mebibytes, read) => {
     const limit = mebibytes * 1_048_576;
     let isOver = false;

@@ -112,6 +112,19 @@ export const updateTrigger = operation({
   handle: ({ triggers }, { id: of, ...given }) => triggers.update(of, given),
 });
 
+export const pollTrigger = operation({
+  ...room,
+  id: 'triggers.poll',
+  summary: 'Have a poll ask its service at once, though no sooner than ten seconds after it last did',
+  route: 'POST /api/triggers/:id/poll',
+  kind: 'write',
+  permission: 'triggers:write',
+  errors: ['trigger_not_found', 'trigger_invalid'],
+  input: z.strictObject({ id }),
+  output: Trigger,
+  handle: ({ triggers }, input) => triggers.poll(input.id),
+});
+
 export const redeliverTrigger = operation({
   ...room,
   id: 'triggers.redeliver',

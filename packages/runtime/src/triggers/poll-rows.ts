@@ -30,6 +30,8 @@ export interface PollRows {
   /** There was nothing new. */
   same(leaseId: string, triggerId: string, end: PollEnd): Promise<boolean>;
   failed(leaseId: string, triggerId: string, end: PollEnd & { problem: object }): Promise<boolean>;
+  /** It is asked at once; one that was a moment ago, a moment later. What is under way is what is meant. */
+  hasten(triggerId: string): Promise<void>;
   /** It was not asked after all. */
   release(leaseId: string): Promise<void>;
   /** Milliseconds until one is due. Undefined: there is none. */
@@ -104,6 +106,12 @@ export function createPollRows(
         .returning({ id: table.triggerId });
       return rows.length > 0;
     },
+    async hasten(triggerId) {
+      await db
+        .update(table)
+        .set({ nextAt: sql`least(${table.nextAt}, greatest(now(), ${table.triedAt} + ${`${HASTE_MS} ms`}::interval))` })
+        .where(eq(table.triggerId, triggerId));
+    },
     async release(leaseId) {
       await db.update(table).set(FREE).where(eq(table.leaseId, leaseId));
     },
@@ -152,6 +160,8 @@ type Tx = Parameters<Parameters<Drizzle['transaction']>[0]>[0];
 
 const FREE = { leaseId: null, leaseUntil: null };
 const NO_VALIDATORS = { etag: null, lastModified: null };
+/** A service is not asked more often, however often somebody says so. */
+const HASTE_MS = 10_000;
 /** Rows that one statement writes. */
 const AT_ONCE = 200;
 

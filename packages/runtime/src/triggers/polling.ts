@@ -10,10 +10,13 @@ import { createPollRows } from './poll-rows.ts';
 import type { Poll } from './poll-settings.ts';
 import { createPoller } from './poller.ts';
 import type { Poller, PollerOptions } from './poller.ts';
+import type { StoredTrigger } from './store.ts';
 
 export interface Polling extends Poller {
   /** Throws `connection_not_found`, and `trigger_invalid` for an address or a connection that a poll cannot be made with. */
   requireReachable(poll: Poll | null): Promise<void>;
+  /** Has it ask at once, though no sooner than ten seconds after it last did. Throws `trigger_invalid`. */
+  hasten(trigger: StoredTrigger): Promise<void>;
 }
 
 export interface PollingOptions extends Omit<PollerOptions, 'polls' | 'ask'> {
@@ -26,9 +29,10 @@ export interface PollingOptions extends Omit<PollerOptions, 'polls' | 'ask'> {
 /** The triggers that ask for themselves. */
 export function createPolling({ db, connections, egress, ...options }: PollingOptions): Polling {
   const { limits } = options;
+  const polls = createPollRows(db, limits);
   const poller = createPoller({
     ...options,
-    polls: createPollRows(db, limits),
+    polls,
     ask: createAsk({
       fetchFor: createFetchFor(egress, createGuardedFetch),
       fetchAs: (connection, { name, signal }, path, init) =>
@@ -38,6 +42,17 @@ export function createPolling({ db, connections, egress, ...options }: PollingOp
   });
   return {
     ...poller,
+    async hasten({ id, enabled, settings }) {
+      if (!settings.poll)
+        throw new BoxError(
+          'trigger_invalid',
+          `The trigger "${id}" is no poll: it waits for what is sent to its address.`,
+        );
+      if (!enabled)
+        throw new BoxError('trigger_invalid', `The trigger "${id}" is disabled. Enable it, and it asks at once.`);
+      await polls.hasten(id);
+      poller.nudge();
+    },
     async requireReachable(poll) {
       if (poll) await requirePollAddress(poll, egress);
       if (poll?.connection === undefined) return;

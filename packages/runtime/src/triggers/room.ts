@@ -11,6 +11,7 @@ import {
   deleteTrigger,
   getTrigger,
   listTriggers,
+  pollTrigger,
   redeliverTrigger,
   updateTrigger,
 } from './operations.ts';
@@ -31,7 +32,7 @@ export interface Given extends Pick<TriggersOptions, 'db' | 'installation' | 'ur
 
 export const triggersRoom = defineRoom({
   name: 'triggers',
-  operations: [listTriggers, getTrigger, createTrigger, updateTrigger, redeliverTrigger, deleteTrigger],
+  operations: [listTriggers, getTrigger, createTrigger, updateTrigger, pollTrigger, redeliverTrigger, deleteTrigger],
   create(given: Given) {
     const { db, masterKey: key, installation, kv, workflows, agents, connections, url, log } = given;
     return createTriggers({

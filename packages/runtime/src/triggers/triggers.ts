@@ -19,6 +19,7 @@ import type { KeyValueStore } from '../stores/kv.ts';
 import type { Workflows } from '../workflows/workflows.ts';
 import { createDeliveryLeases } from './delivery-leases.ts';
 import { createDeliveryRows } from './delivery-rows.ts';
+import type { DeliveryRows } from './delivery-rows.ts';
 import { checkSecret, withGiven } from './given.ts';
 import type { GivenTrigger } from './given.ts';
 import { createInbound } from './inbound.ts';
@@ -50,6 +51,8 @@ export interface Triggers {
   create(trigger: NewTrigger, by: string): Promise<Trigger>;
   /** Throws `trigger_not_found` and `trigger_invalid` likewise. */
   update(id: string, given: GivenTrigger & SecretChange): Promise<Trigger>;
+  /** Has a poll ask at once. Throws `trigger_not_found`, and `trigger_invalid` for what asks for nothing. */
+  poll(id: string): Promise<Trigger>;
   /** Throws `trigger_not_found`, `delivery_not_found`, `trigger_queue_full`. */
   redeliver(id: string, deliveryId: string, caller: Caller): Promise<TriggerDelivery>;
   /** Throws `trigger_not_found`. */
@@ -87,6 +90,7 @@ export function createTriggers(options: TriggersOptions): Triggers {
   const limits = { ...TRIGGER_LIMITS, ...options.limits };
   const rows = createTriggerRows(db, createVault(options));
   const deliveries = createDeliveryRows(db, limits);
+  const noteTaken = createForgetter(deliveries);
   const start = createStartDelivery({ workflows, agents });
   const worker = createWorker({
     ...options,
@@ -116,7 +120,6 @@ export function createTriggers(options: TriggersOptions): Triggers {
     limits,
   });
   const urlOf = (id: string) => `${url()}${INBOUND_PREFIX}${id}`;
-  let taken = 0;
 
   const find = async (id: string) => {
     const found = await rows.find(id);
@@ -126,13 +129,6 @@ export function createTriggers(options: TriggersOptions): Triggers {
   const show = async (id: string): Promise<Trigger> => {
     const [found, last] = await Promise.all([find(id), deliveries.listLast([id])]);
     return toTrigger(found, urlOf(id), last.get(id));
-  };
-  /** What is sent or found often is held to what is kept, and not looked after each time. */
-  const noteTaken = async (id: string, count: number): Promise<void> => {
-    taken += count;
-    if (taken < FORGET_EACH) return;
-    taken = 0;
-    await deliveries.forget(id);
   };
 
   return {
@@ -175,6 +171,10 @@ export function createTriggers(options: TriggersOptions): Triggers {
       if (given.enabled) worker.nudge();
       return show(id);
     },
+    async poll(id) {
+      await polling.hasten((await find(id)).trigger);
+      return show(id);
+    },
     async redeliver(id, deliveryId, caller) {
       await find(id);
       const row = await deliveries.repeat(id, deliveryId, { id: newDeliveryId(), armedBy: armedByOf(caller) });
@@ -204,6 +204,17 @@ export function createTriggers(options: TriggersOptions): Triggers {
 }
 
 // --- internal ---
+
+/** What is sent or found often is held to what is kept, and not looked after each time. */
+function createForgetter({ forget }: Pick<DeliveryRows, 'forget'>): (id: string, count: number) => Promise<void> {
+  let taken = 0;
+  return async (id, count) => {
+    taken += count;
+    if (taken < FORGET_EACH) return;
+    taken = 0;
+    await forget(id);
+  };
+}
 
 function armedByOf(caller: Caller): string | null {
   return caller.via ? toArmedBy([toStartedBy(caller)]) : null;

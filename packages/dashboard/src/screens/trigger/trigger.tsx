@@ -45,6 +45,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
   const { id, name, kind, state, enabled, secrets } = trigger;
   const mayWrite = useMay()('triggers:write');
   const update = useChange('triggers.update');
+  const poll = useChange('triggers.poll');
   const [asked, setAsked] = useState<Asked>();
   const close = () => setAsked(undefined);
   const actions = mayWrite && (
@@ -90,9 +91,20 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       <Panel
         title="Deliveries"
         actions={
-          <Button small busy={isReading} onClick={() => void onRead()}>
-            Read again
-          </Button>
+          <>
+            {mayWrite && kind === 'poll' && enabled && (
+              <Button
+                small
+                busy={poll.isPending}
+                onClick={() => poll.mutate({ id }, { onSuccess: sayPolled, onError: toastFailure })}
+              >
+                Poll now
+              </Button>
+            )}
+            <Button small busy={isReading} onClick={() => void onRead()}>
+              Read again
+            </Button>
+          </>
         }
       >
         <Deliveries trigger={trigger} />
@@ -113,6 +125,10 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       {asked === 'delete' && <Delete trigger={trigger} onClose={close} />}
     </Page>
   );
+}
+
+function sayPolled(): void {
+  toast('The service is asked. What is new is listed here.');
 }
 
 const SAID: Record<Trigger['kind'], Partial<Record<Trigger['state'], string>>> = {
