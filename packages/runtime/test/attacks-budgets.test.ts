@@ -4,7 +4,7 @@ import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { signUserToken } from '../src/client.ts';
 import { svc } from '../src/svc.ts';
-import { call, json, setupBoxes, toStep, until } from './_setup.ts';
+import { call, json, setupBoxes, startProvider, toModelStream, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 // What whoever has a key with a budget may try to use more, on a box of its own over HTTP.
@@ -248,4 +248,52 @@ describe('turns that wait for their client', () => {
 test.each([0, -1, 0.5, 1e99, '1', true, [], { day: 1 }])('%j is no budget', async (tokensPerDay) => {
   const body = { name: 'shop', grants: { workflows: 'all' }, limits: { tokensPerDay } };
   expect((await call(await shared(), 'POST /api/keys', body, as(TOKEN))).status).toBe(400);
+});
+
+describe('a turn whose usage nobody says', () => {
+  const talk = (url: string, key: Key, content: string, signal?: AbortSignal) =>
+    fetch(
+      `${url}/wire-a/v1/chat/completions`,
+      json(
+        { model: 'asker', stream: true, messages: [{ role: 'user', content }] },
+        { headers: as(key.value), ...(signal ? { signal } : {}) },
+      ),
+    );
+
+  test('as its client goes before the end, counts all the same', async () => {
+    const url = await (await shared()).listen();
+    const key = await makeKey({ tokensPerDay: 100 });
+    const long = `say:${'word '.repeat(400)}`;
+    const goAway = async () => {
+      const gone = new AbortController();
+      const answer = await talk(url, key, `delay:5; ${long}`, gone.signal).catch(() => undefined);
+      const reader = answer?.body?.getReader();
+      await reader?.read().catch(() => {});
+      gone.abort();
+      await reader?.read().catch(() => {});
+    };
+    const cost = await costOf(async () => {
+      for (let n = 0; n < 8; n++) await goAway();
+    });
+    expect(cost).toBeLessThan(4);
+  });
+
+  test('as its provider says nothing of it, counts all the same', async () => {
+    let calls = 0;
+    const provider = await startProvider((response) => {
+      calls++;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(toModelStream([{ role: 'assistant', content: 'word '.repeat(400) }]));
+    });
+    const box = await boxes.open({
+      agents: { asker },
+      provider: { baseUrl: provider.url, apiKey: 'key' },
+      options: { host: 'image', strategy: operatorToken(TOKEN) },
+    });
+    const url = await box.listen();
+    const body = { name: 'shop', grants: { agents: 'all', workflows: [] }, limits: { tokensPerDay: 100 } };
+    const key = (await call<Key>(box, 'POST /api/keys', body, as(TOKEN))).body;
+    for (let n = 0; n < 8; n++) await (await talk(url, key, 'hello')).text();
+    expect(calls).toBeLessThan(4);
+  });
 });
