@@ -175,6 +175,33 @@ export default defineDeepAgent({ name: 'broken' });
   );
 
   it(
+    'names the secrets of svc.config.ts that are not set, until they are',
+    async () => {
+      const workspace = await rig.workspace({
+        'svc.config.ts': `import { defineConfig } from '@svc/runtime';\nexport default defineConfig({ secrets: ['MAIL_KEY', 'BANK_KEY'] });\n`,
+      });
+      const first = await boot(workspace);
+      await first.heard(/BANK_KEY/);
+      const told = (said: string[]) => said.filter((line) => line.includes('is not set'));
+      expect(told(first.said)).toEqual([
+        'The secret MAIL_KEY of svc.config.ts is not set: `svc secrets set MAIL_KEY` sets it.',
+        'The secret BANK_KEY of svc.config.ts is not set: `svc secrets set BANK_KEY` sets it.',
+      ]);
+      const set = await fetch(`${first.server.payload.agent_url}/api/secrets/MAIL_KEY`, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ value: 'planted' }),
+      });
+      expect(set.status).toBe(201);
+      await first.server.close();
+      const second = await boot(workspace);
+      await second.heard(/BANK_KEY/);
+      expect(told(second.said)).toHaveLength(1);
+    },
+    SLOW_MS,
+  );
+
+  it(
     'runs a workspace whose slug is too short for a bucket, in the bucket svc package makes',
     async () => {
       const workspace = await rig.workspace({ 'svc.json': '{ "slug": "ai" }\n' });

@@ -552,6 +552,9 @@ const GUIDES: Guide[] = [
         expect(refused).toMatchObject({ code: 'workflow_guardrail_blocked', details: { rule: 'no betting' } });
         expect(await box.finish(started.runId)).toMatchObject({ output: { note: 'with [card]' } });
       },
+      judged(ran) {
+        expect(readDocuments(ran)).toMatchObject([{ name: 'kind words', check: { kind: 'model', timeoutMs: 10_000 } }]);
+      },
       hold({ stdout }) {
         expect(stdout).toMatch(/"name":"large refunds".*"action":"hold"/);
         expect(stdout).toContain('No approvals');
@@ -938,8 +941,10 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
       written.filter((name) => /^(?!deep-agents\/studio-copilot\/)(?:workflows|deep-agents)\//.test(name)).sort(),
     );
     expect(items.filter(({ problem }) => problem !== null)).toEqual([]);
-    // A box whose gate is closed says how to open it, and a run that a page lets fail or block is told.
-    const said = page.box.stderr().replaceAll(/^.* (?:failed|is blocked): .* svc why \S+\n/gm, '');
+    // A box whose gate is closed says how to open it; a run that a page lets fail or block is told, and a secret it has yet to set.
+    const expected =
+      /^(?:.* (?:failed|is blocked): .* svc why \S+|The secret \w+ of svc\.config\.ts is not set: .*)\n/gm;
+    const said = page.box.stderr().replaceAll(expected, '');
     expect(model && !edits ? said : '').toBe('');
   });
 

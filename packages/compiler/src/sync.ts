@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Manifest, Problem } from '@svc/runtime/host';
+import { CONFIG_FILE } from './build/compile.ts';
 import { checkScan } from './check/check.ts';
 import { emitAgentsTypes } from './emit/agents.ts';
 import { emitConfigTypes } from './emit/config.ts';
@@ -7,8 +8,9 @@ import { emitConnectTypes } from './emit/connect.ts';
 import { emitDatabaseTypes } from './emit/database.ts';
 import { emitManifest } from './emit/manifest.ts';
 import { emitModulesTypes } from './emit/modules.ts';
+import { emitSecretsTypes } from './emit/secrets.ts';
 import { emitWorkflowsTypes } from './emit/workflows.ts';
-import { writeChanged } from './files.ts';
+import { findFile, writeChanged } from './files.ts';
 import { createManifest } from './manifest.ts';
 import { createScanner } from './scan.ts';
 import type { Scanner } from './scan.ts';
@@ -40,6 +42,7 @@ export async function syncWorkspace({ root, scanner = openScanner(root) }: SyncO
     'config.d.ts': emitConfigTypes(manifest),
     'connect.d.ts': emitConnectTypes(manifest),
     'database.d.ts': emitDatabaseTypes(manifest),
+    'secrets.d.ts': emitSecretsTypes(findFile(join(root, CONFIG_FILE)) ? CONFIG_FILE : undefined),
   };
   const files = Object.entries(texts).map(([name, text]) => ({ file: `.svc/${name}`, text }));
   const written = files.filter(({ file, text }) => writeChanged(join(root, file), text)).map(({ file }) => file);

@@ -17,6 +17,7 @@ describe('a sync', () => {
       'database.d.ts',
       'manifest.json',
       'modules.d.ts',
+      'secrets.d.ts',
       'workflows.d.ts',
     ];
     expect(first.written.sort()).toEqual(files.map((file) => `.svc/${file}`));

@@ -12,10 +12,13 @@ const RUNTIME = {
     export interface WorkflowRegister {}
     export interface ConfigRegister {}
     export interface ConnectRegister {}
+    export interface SecretRegister {}
   `,
   'runtime/index.ts': `
-    import type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister } from './register.js';
-    export type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister } from './register.js';
+    import type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister, SecretRegister } from './register.js';
+    export type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister, SecretRegister } from './register.js';
+    export declare function secret(name: [keyof SecretRegister & string] extends [never] ? string : keyof SecretRegister & string): void;
+    export declare function defineConfig<const S extends string = never>(config: { model?: string; secrets?: readonly S[] }): { model?: string; secrets?: readonly S[] };
     export declare function connection<K extends keyof ConnectRegister>(id: K): void;
     export declare function start<K extends keyof WorkflowRegister>(name: K, input: WorkflowRegister[K]['input']): Promise<WorkflowRegister[K]['output']>;
     export declare function agent<K extends keyof AgentRegister>(name: K): AgentRegister[K];
@@ -33,13 +36,14 @@ const ROLLED_UP = {
     interface WorkflowRegister {}
     interface ConfigRegister {}
     interface ConnectRegister {}
+    interface SecretRegister {}
     declare function start<K extends keyof WorkflowRegister>(name: K, input: WorkflowRegister[K]['input']): Promise<WorkflowRegister[K]['output']>;
     declare function agent<K extends keyof AgentRegister>(name: K): AgentRegister[K];
     declare function config<K extends keyof ConfigRegister>(key: K): ConfigRegister[K];
     declare function sleep(time: string): Promise<void>;
     declare function defineDynamicConfig<const S>(schemas: S): S;
     declare function defineDeepAgent<const T extends { name: string }>(options: T): T;
-    export { type AgentRegister, type WorkflowRegister, type ConfigRegister, type ConnectRegister, agent, config, defineDeepAgent, defineDynamicConfig, sleep, start };
+    export { type AgentRegister, type WorkflowRegister, type ConfigRegister, type ConnectRegister, type SecretRegister, agent, config, defineDeepAgent, defineDynamicConfig, sleep, start };
   `,
 };
 
@@ -140,6 +144,21 @@ describe('the generated types', () => {
     expect(await compile({ files: { ...declared, 'use.ts': use('crmm') } })).toEqual([
       expect.stringContaining(`'"crmm"' is not assignable to parameter of type '"crm"'`),
     ]);
+  });
+
+  it('name every secret that svc.config.ts lists, and any where it lists none', async () => {
+    const use = { 'use.ts': `import { secret } from '@svc/runtime';\nsecret('BANK_KEY');\n` };
+    const config = (text: string) => ({
+      ...use,
+      'svc.config.ts': `import { defineConfig } from '@svc/runtime';\nexport default ${text};\n`,
+    });
+    const listed = config(`defineConfig({ secrets: ['MAIL_KEY', 'BANK_KEY'] })`);
+    expect(await compile({ files: listed, isStrict: true })).toEqual([]);
+    expect(await compile({ files: config(`defineConfig({ secrets: ['MAIL_KEY', 'BANK'] })`) })).toEqual([
+      expect.stringContaining(`'"BANK_KEY"' is not assignable to parameter of type '"MAIL_KEY" | "BANK"'`),
+    ]);
+    for (const files of [use, config(`defineConfig({ model: 'm' })`), config(`{ secrets: ['MAIL_KEY'] }`)])
+      expect(await compile({ files, isStrict: true })).toEqual([]);
   });
 
   it.each(RESOLUTIONS)(

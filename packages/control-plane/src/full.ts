@@ -64,7 +64,7 @@ export async function createFull(given: FullGround): Promise<Rooms> {
   ];
   return {
     routes: cutAfterWrites(routes, relay, count),
-    raw: peopleDashboard({ ...ground, authenticate }),
+    raw: peopleDashboard({ ...rooms, authenticate }),
     authenticate,
     requireOperator: async () => {
       throw new PlaneError('unauthorized', 'There is no operator here.');

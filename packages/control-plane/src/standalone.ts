@@ -21,7 +21,7 @@ export async function createStandalone(ground: Ground, settings: StandaloneSetti
       ...operatorRoutes({ ...own, sessions, check: createTokenCheck(own) }),
       ...selfHostRoutes({ version: readVersion(), ask: createAgentProbe(own) }),
     ],
-    raw: [...boxRoutes({ ...own, sessions, proxy }), ...operatorDashboard({ sessions })],
+    raw: [...boxRoutes({ ...own, sessions, proxy }), ...operatorDashboard({ ...own, sessions })],
     authenticate: async () => undefined,
     async requireOperator(call) {
       // Such a header spares a request the check of its origin, so it is never answered as the cookie's.

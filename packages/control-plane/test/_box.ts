@@ -14,17 +14,21 @@ export interface BoxOptions {
   installationId: string;
   now?: () => number;
   registration?: Registration;
+  agents?: TestBoxOptions['agents'];
   options?: TestBoxOptions['options'];
 }
 
 /** A box as it is deployed, which admits whom a control plane vouches for. */
 export function openBox(
   boxes: TestBoxes,
-  { issuer, installationId, now = Date.now, registration, options = {} }: BoxOptions,
+  { issuer, installationId, now = Date.now, registration, agents, options = {} }: BoxOptions,
 ): Promise<TestBox> {
   const keys = createKeySet({ url: keySetUrl(issuer), log: LOG, now });
   const strategy = identityTokens(createIdentityTokens({ issuer, installationId, keys, now }));
-  return boxes.open({ options: { ...options, host: 'image', strategy, ...(registration ? { registration } : {}) } });
+  return boxes.open({
+    ...(agents ? { agents } : {}),
+    options: { ...options, host: 'image', strategy, ...(registration ? { registration } : {}) },
+  });
 }
 
 /** What the box says to a token: who calls, or why not. */

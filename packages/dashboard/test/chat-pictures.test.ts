@@ -1,9 +1,6 @@
-import { deflateSync, crc32 } from 'node:zlib';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { randomBytes } from 'node:crypto';
-import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BUCKET, KEYS } from '../../dev-s3/src/_setup.ts';
 import { startObjectServer } from '../../dev-s3/src/server.ts';
@@ -15,26 +12,7 @@ import { json } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
-
-/** A picture of so many pixels each way, of which no two are the same, so that it stays as large as it is. */
-function toPng(pixels: number): string {
-  const chunk = (type: string, data: Buffer): Buffer => {
-    const body = Buffer.concat([Buffer.from(type), data]);
-    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-    length.writeUInt32BE(data.length);
-    sum.writeUInt32BE(crc32(body));
-    return Buffer.concat([length, body, sum]);
-  };
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(pixels, 0);
-  head.writeUInt32BE(pixels, 4);
-  head.set([8, 2, 0, 0, 0], 8);
-  const rows = Buffer.concat(
-    Array.from({ length: pixels }, () => Buffer.concat([Buffer.of(0), randomBytes(pixels * 3)])),
-  );
-  const parts = [chunk('IHDR', head), chunk('IDAT', deflateSync(rows)), chunk('IEND', Buffer.alloc(0))];
-  return Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), ...parts]).toString('base64');
-}
+import { toPng, widthsOf } from './_pictures.ts';
 
 describeWhen(browser, 'Pictures of a conversation', (path) => {
   let dir: string;
@@ -62,8 +40,6 @@ describeWhen(browser, 'Pictures of a conversation', (path) => {
     const init = json({ threadId: session, runId: crypto.randomUUID(), messages }, { headers });
     return (await served().box.request('/agui/v1/agents/helper', init)).text();
   };
-  const widthsOf = (page: Page): Promise<number[]> =>
-    page.evaluate(`[...document.querySelectorAll('img')].map((image) => image.naturalWidth)`);
 
   test('are shown, from the message and from the object storage, light, dark and narrow', async () => {
     await send('seen', { type: 'data', value: toPng(20), mimeType: 'image/png' });

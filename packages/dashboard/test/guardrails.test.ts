@@ -80,6 +80,24 @@ describeWhen(browser, 'What may pass', (path) => {
     expect((await rules()).map(({ name }) => name)).toEqual(['no addresses']);
   });
 
+  test('a rule that a model judges is made of words and labels', async () => {
+    const page = await open(served().studio('/guardrails'));
+    await page.getByRole('button', { name: 'New rule' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('kind words');
+    await dialog.getByLabel('Looks for').selectOption('model');
+    await dialog.getByLabel('Rule', { exact: true }).fill('Nobody is insulted.');
+    await dialog.getByLabel('Labels').fill('insult\nthreat');
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'guardrail-form-model');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('row', { name: /kind words.*by a model: Nobody is insulted/ }).waitFor();
+    const made = (await rules()).find(({ name }) => name === 'kind words');
+    const check = { kind: 'model', rubric: 'Nobody is insulted.', labels: ['insult', 'threat'], timeoutMs: 10_000 };
+    expect(made?.check).toEqual(check);
+    await ask(`DELETE /api/guardrails/${made?.id}`);
+  });
+
   test('what the box refuses is said in the form, and nothing is lost of it', async () => {
     const page = await open(served().studio('/guardrails'));
     allowComplaint(page, /400/);

@@ -26,6 +26,8 @@ export interface Box {
   problems(): Problem[];
   agentNames(): string[];
   workflowNames(): string[];
+  /** Those of these secrets of the workspace that are not set. */
+  missingSecrets(names: readonly string[]): Promise<string[]>;
   /**
    * Refuses starts, ends streams and held answers, and gives runs back to other replicas, after steps under way had 8 s
    * to end. Reads are still answered, so this comes before the listener is closed.
@@ -61,7 +63,7 @@ interface Parts {
 
 function toBox(app: H3, { engine, built, closer }: Parts): Box {
   const { agents, program, rooms } = built;
-  const { catalog, config } = rooms;
+  const { catalog, config, secrets } = rooms;
   const { load, problems } = program;
   return {
     app,
@@ -73,6 +75,7 @@ function toBox(app: H3, { engine, built, closer }: Parts): Box {
     problems,
     agentNames: () => catalog.agents().map(({ entry }) => entry.name),
     workflowNames: () => catalog.workflows().map(({ entry }) => entry.name),
+    missingSecrets: (names) => secrets.missing(names),
     close: closer.close,
   };
 }

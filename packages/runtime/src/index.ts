@@ -60,6 +60,7 @@ export type {
   ConfigRegister,
   ConnectRegister,
   DatabaseRegister,
+  SecretRegister,
   WorkflowInput,
   WorkflowName,
   WorkflowOutput,

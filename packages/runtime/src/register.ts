@@ -11,6 +11,8 @@ export interface ConfigRegister {}
 export interface ConnectRegister {}
 // oxlint-disable-next-line typescript/no-empty-object-type
 export interface DatabaseRegister {}
+// oxlint-disable-next-line typescript/no-empty-object-type
+export interface SecretRegister {}
 
 /** The names of this workspace's agents. */
 export type AgentName = keyof AgentRegister & string;
@@ -48,3 +50,6 @@ export type KnownConnection = [ConnectionId] extends [never] ? string : Connecti
 /** A key of the dynamic configuration, likewise. */
 export type KnownConfigKey = [ConfigKey] extends [never] ? string : ConfigKey;
 export type ConfigValueOf<K extends string> = K extends keyof ConfigRegister ? ConfigRegister[K] : unknown;
+
+/** A name of a secret: once `svc.config.ts` lists `secrets` one of them, any text before. */
+export type KnownSecret = [keyof SecretRegister & string] extends [never] ? string : keyof SecretRegister & string;

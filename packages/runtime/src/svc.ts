@@ -27,7 +27,7 @@ import { addKnowledge, deleteKnowledge, searchKnowledge } from './rag-client.ts'
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
 import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
-import type { KnownConnection, KnownWorkflow, WorkflowInput, WorkflowOutput } from './register.ts';
+import type { KnownConnection, KnownSecret, KnownWorkflow, WorkflowInput, WorkflowOutput } from './register.ts';
 import { storageMissing } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Drizzle } from './stores/drizzle.ts';
@@ -174,9 +174,9 @@ export const svc = {
   secrets: {
     /**
      * The value of a secret of the workspace, in a step or a tool. Use it there and do not return it: what a step answers
-     * is kept with the run.
+     * is kept with the run. Throws `secret_not_found`. Where `svc.config.ts` lists `secrets`, the name is one of them.
      */
-    get: (name: string): Promise<string> => readSecret(name),
+    get: (name: KnownSecret): Promise<string> => readSecret(name),
   },
 };
 

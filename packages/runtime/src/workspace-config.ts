@@ -3,16 +3,23 @@ import { isOriginEntry } from './http/cors.ts';
 import { checkMembers } from './definition-checks.ts';
 import { checkNotify } from './notify/config.ts';
 import type { NotifyReceiver } from './notify/config.ts';
+import { SECRET_NAME, SECRET_NAME_RULE } from './secrets/name.ts';
 import { checkRetention } from './retention/retention.ts';
 import type { RetentionOptions } from './retention/retention.ts';
 
-export interface WorkspaceConfig {
+/** @typeParam S the names of its secrets */
+export interface WorkspaceConfig<S extends string = string> {
   /** The model of every agent that names none, as `<vendor>/<model>`. */
   model?: string;
   /** The model of `svc.ai.embed` where a call names none. */
   embeddingModel?: string;
   /** The model that puts what a search of a collection finds in its order, where the collection names none. */
   rerankModel?: string;
+  /**
+   * The names of the secrets that its code reads. `svc.secrets.get` of another one does not compile, and a box that starts
+   * says which of them are not set. Default: any name compiles.
+   */
+  secrets?: readonly S[];
   /** How long sessions and runs that are over are kept, and log records. Default: for ever; log records 14 days. */
   retention?: RetentionOptions;
   /** Who is posted a signed message when a run fails or is blocked, or an approval is asked for. Default: none. */
@@ -36,6 +43,7 @@ const MEMBERS: (keyof WorkspaceConfig)[] = [
   'model',
   'embeddingModel',
   'rerankModel',
+  'secrets',
   'retention',
   'notify',
   'users',
@@ -44,10 +52,10 @@ const MEMBERS: (keyof WorkspaceConfig)[] = [
 ];
 
 /**
- * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin that is
- * none, and on a time that is none.
+ * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin or a name of
+ * a secret that is none, and on a time that is none.
  */
-export function defineConfig(config: WorkspaceConfig): WorkspaceConfig {
+export function defineConfig<const S extends string = never>(config: WorkspaceConfig<S>): WorkspaceConfig<S> {
   checkMembers('svc.config.ts', config, MEMBERS);
   checkMembers('"retention" of svc.config.ts', config.retention ?? {}, ['sessionDays', 'runDays', 'logDays']);
   checkMembers('"studio" of svc.config.ts', config.studio ?? {}, ['corsOrigins']);
@@ -57,6 +65,7 @@ export function defineConfig(config: WorkspaceConfig): WorkspaceConfig {
       throw new TypeError(
         `"studio.corsOrigins" has the entry "${String(origin)}", which is no origin. Write scheme and host, as in https://app.example.com, without a path.`,
       );
+  checkSecrets(config.secrets);
   checkRetention(config.retention);
   checkNotify(config.notify);
   checkUsers(config.users);
@@ -73,6 +82,14 @@ export function toWorkspaceConfig(exports: Record<string, unknown>): WorkspaceCo
 }
 
 // --- internal ---
+
+function checkSecrets(names: unknown): void {
+  if (names === undefined) return;
+  if (!Array.isArray(names)) throw new TypeError('"secrets" of svc.config.ts is no list of names.');
+  const other = names.find((name) => typeof name !== 'string' || !SECRET_NAME.test(name));
+  if (other !== undefined)
+    throw new TypeError(`"secrets" of svc.config.ts has the entry ${JSON.stringify(other)}. ${SECRET_NAME_RULE}.`);
+}
 
 const USERS_MEMBERS = ['issuer', 'audience', 'jwksUrl', 'client'] as const;
 

@@ -143,6 +143,7 @@ export function useOAuthServer(): OAuthServer {
     if (url.pathname === '/revoke') return takeBack(request, response);
     if (url.pathname === '/.well-known/oauth-authorization-server') {
       const { metadata } = self.ways;
+      if (self.ways.down !== null) return void response.writeHead(self.ways.down).end('out of order');
       if (metadata === false) return void response.writeHead(404).end();
       const there = metadata === true ? `${self.url}/revoke` : metadata;
       return send(response, 200, { issuer: self.url, token_endpoint: `${self.url}/token`, revocation_endpoint: there });

@@ -68,6 +68,17 @@ describe('the typed client', () => {
     await expect(client.call('zzz' as 'runs.list')).rejects.toThrow(/^There is no operation "zzz"\.$/);
   });
 
+  test('says what is missing before it asks', async () => {
+    const client = await open();
+    await expect(client.call('runs.get', { runId: 'r1' } as never)).rejects.toThrow(
+      'The operation "runs.get" needs "id", a part of its path: GET /api/runs/:id.',
+    );
+    expect(() => createClient({ url: 'http://127.0.0.1:4242' } as never)).toThrow(
+      '"baseUrl" of createClient is missing. Give the address of the box, such as http://127.0.0.1:4242.',
+    );
+    expect(() => createClient({ baseUrl: '127.0.0.1:4242' })).toThrow('"baseUrl" of createClient is "127.0.0.1:4242".');
+  });
+
   test('sends what is a header as one', async () => {
     const client = await open();
     const start = (text: string) =>

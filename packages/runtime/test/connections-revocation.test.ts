@@ -174,6 +174,27 @@ describe('a connection that is deleted', () => {
     expect([oauth.revoked, elsewhere.revoked]).toEqual([[], []]);
   });
 
+  test('whose server of tokens cannot be asked where they are taken back has failed, and says why', async () => {
+    const box = await open();
+    const id = await connect(box);
+    oauth.ways.down = 503;
+    expect(await remove(box, id)).toEqual({
+      state: 'failed',
+      revoked: 0,
+      left: 1,
+      message: `The CRM has not taken back 1 of 1: ${oauth.url} answered 503. Do it there.`,
+    });
+    const away = 'http://127.0.0.1:1';
+    const gone = await declare(box, { tokenUrl: `${away}/token` });
+    await call(box, `PUT /api/connections/${gone}/credential`, { accessToken: 'a-token-of-elsewhere' });
+    const { state, left, message: why } = await remove(box, gone);
+    expect([state, left, why]).toEqual([
+      'failed',
+      1,
+      expect.stringContaining(`${away} could not be reached: ECONNREFUSED`),
+    ]);
+  });
+
   test('at a service of the same make but another host does not send the tokens to the one that is known', async () => {
     const box = await open();
     const id = await connect(box, { provider: 'gitlab', title: undefined });

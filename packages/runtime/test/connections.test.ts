@@ -358,8 +358,12 @@ describe('a call', () => {
     const box = await open();
     const id = await connect(box);
     const to = encodeURIComponent(`${elsewhere.url}/open`);
-    expect((await use(box, { id, path: `/away?to=${to}` })).output).toMatchObject([{ status: 200, text: 'elsewhere' }]);
+    const headers = { 'x-second-key': 'secret', cookie: 'secret', accept: 'text/plain' };
+    const { output } = await use(box, { id, path: `/away?to=${to}`, headers });
+    expect(output).toMatchObject([{ status: 200, text: 'elsewhere' }]);
     expect(elsewhere.calls).toEqual([expect.objectContaining({ what: 'GET /open', authorization: undefined })]);
+    expect(elsewhere.calls[0]!.headers['accept']).toBe('text/plain');
+    expect(JSON.stringify(elsewhere.calls)).not.toContain('secret');
   });
 
   test.each(['http://169.254.169.254/latest/meta-data', 'http://[::ffff:a9fe:a9fe]/', 'file:///etc/passwd'])(

@@ -44,6 +44,13 @@ const INPUTS: Record<string, () => Json> = {
   'secrets.rotate': () => ({ value: 'two' }),
   // There is one of that name.
   'secrets.set': () => ({ name: 'BANK', value: 'one' }),
+  // There is no such workflow.
+  'triggers.create': () => ({
+    name: 'one',
+    target: { workflow: 'none' },
+    signature: { scheme: 'token' },
+    secret: 'a'.repeat(32),
+  }),
   'workflows.start': () => ({ input: {} }),
 };
 const CALLED = OPERATIONS.filter(({ copilot }) => copilot === 'yes');

@@ -149,6 +149,28 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     expect(embeddings.inputsOf('test/quick')).toContain('slow paper 2');
   });
 
+  test('nothing is found of a collection as it was that another box has deleted and made anew', async () => {
+    const { box, path, search } = await openWith(numbered(3));
+    expect((await search('paper 2', { topK: 1 })).body.items[0]?.text).toBe(
+      'Paper number 2 is about the subject 15838.',
+    );
+    const other = await openBox({ ...options, rag: { everyMs: 20 } });
+    const name = path.split('/').at(-1);
+    await call(other, `DELETE ${path}`);
+    expect(await search('paper 2')).toMatchObject({ status: 404, body: { code: 'rag_collection_not_found' } });
+    await call(other, 'POST /api/rag/collections', { name, model: 'test/large' });
+    await call(other, `POST ${path}/documents`, { id: 'new', text: 'Paper 2 is another.' });
+    await until(async () => (await call<Shown>(other, `GET ${path}`)).body.counts.ready === 1, 20_000);
+    for (const mode of ['hybrid', 'vector', 'text'])
+      expect((await search('paper 2', { mode })).body.items.map(({ text }) => text)).toEqual(['Paper 2 is another.']);
+    // Deleted and made anew between two searches.
+    await call(other, `DELETE ${path}`);
+    await call(other, 'POST /api/rag/collections', { name, model: 'test/words' });
+    for (const mode of ['hybrid', 'text']) expect((await search('paper 2', { mode })).body.items).toEqual([]);
+    await call(box, `DELETE ${path}`);
+    expect((await search('paper 2')).status).toBe(404);
+  });
+
   test('what was embedded under a model once is not asked for again', async () => {
     const { reindex, untilReady } = await openWith(numbered(5));
     await reindex({ model: 'test/once' });
@@ -172,6 +194,49 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     await untilReady();
     expect((await get()).counts.chunks).toBeGreaterThan(before * 3);
     expect((await get()).embedding.model).toBe('test/words');
+  });
+
+  test(
+    'is cut as the collection says in the end, whatever was under way when that changed',
+    { timeout: 60_000 },
+    async () => {
+      const text = Array.from({ length: 8 }, (_, n) => `Paragraph ${n}. ${'Some words. '.repeat(12)}\n\n`).join('');
+      const { box, path, reindex, get, untilReady } = await openWith({ long: text }, { chunking: { size: 2_000 } });
+      expect((await get()).counts.chunks).toBe(1);
+      const releaseLong = embeddings.hold({ model: 'test/cut', text: 'Paragraph' });
+      await reindex({ model: 'test/cut' });
+      await until(() => embeddings.waiting() === 1);
+      const releaseShort = embeddings.hold({ model: 'test/cut', text: 'Paragraph' });
+      expect((await call(box, `PATCH ${path}`, { chunking: { size: 60, overlap: 0 } })).status).toBe(200);
+      // Another takes it, while the one that has cut it as it was is still there.
+      await until(() => embeddings.waiting() === 2);
+      const before = embeddings.inputsOf('test/cut').length;
+      releaseLong();
+      await until(() => embeddings.inputsOf('test/cut').length > before);
+      expect((await get()).embedding.model).toBe('test/words');
+      releaseShort();
+      await untilReady();
+      expect(await get()).toMatchObject({
+        embedding: { model: 'test/cut' },
+        counts: { documents: 1, ready: 1, chunks: 8 },
+      });
+    },
+  );
+
+  test('goes on as it is where the chunking is changed to what it was', async () => {
+    const { box, path, reindex, get, untilReady } = await openWith(numbered(3), {
+      chunking: { size: 100, overlap: 10 },
+    });
+    embeddings.fail(400, 1_000, { model: 'test/same', text: 'Paper number 2' });
+    await reindex({ model: 'test/same' });
+    await until(async () => (await get()).index.next?.state === 'stopped');
+    await call(box, `PATCH ${path}`, { description: 'Papers', chunking: { size: 100, overlap: 10, markdown: true } });
+    expect((await get()).index.next).toMatchObject({ state: 'stopped', ready: 2, failed: 1 });
+    embeddings.fail(0, 0);
+    // What it could not embed as it was cut may be embedded otherwise.
+    await call(box, `PATCH ${path}`, { chunking: { size: 120 } });
+    await untilReady();
+    expect((await get()).embedding.model).toBe('test/same');
   });
 
   test('a second one to the same model goes on, one to another takes its place, and the own model calls it off', async () => {

@@ -1,5 +1,3 @@
-import { lookup } from 'node:dns/promises';
-import { hostname } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
@@ -10,11 +8,13 @@ import { createDrizzle } from '../src/stores/drizzle.ts';
 import type { Drizzle } from '../src/stores/drizzle.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { createLazyDatabase } from '../src/testing/database.ts';
-import { createPollFetch } from '../src/triggers/poll-address.ts';
+import { createGuardedFetch } from '../src/connections/guarded-fetch.ts';
+import { createFetchFor } from '../src/provider/given-address.ts';
 import type { TriggerLimits } from '../src/triggers/limits.ts';
 import type { Trigger, TriggerDelivery } from '../src/triggers/store.ts';
 import { useFeed } from './_feed.ts';
 import { describeWhen, realServers } from './require.ts';
+import { findLocalName } from './_local-name.ts';
 import { call, finish, setupBoxes, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
@@ -41,7 +41,6 @@ const DEPLOYED = {
     egress: { allowLoopback: false, allowed: [] },
   },
 };
-/** A name that leads to this machine without saying so. */
 const LOCAL_NAME = await findLocalName();
 
 type Got = Trigger & { deliveries: TriggerDelivery[] };
@@ -305,6 +304,40 @@ function suite(database: () => Drizzle): void {
       expect(idsOf(await polled(box, id, 4))).toEqual(['1']);
       expect(feed.asked.map(({ path }) => path)).toEqual(['/issues', '/a', '/b', '/moved']);
     });
+
+    test.each(['without', 'with'])(
+      'leads to another service %s a connection without what is for the own one',
+      async (way) => {
+        const box = await open();
+        elsewhere.items = [issue(1)];
+        const moved = `${elsewhere.url}/moved`.replace('//', '//ada:word@');
+        feed.ways.leads = { '/issues': '/own', '/own': moved };
+        const headers = {
+          'private-token': 'secret-1',
+          'Api-Key': 'secret-2',
+          'x-version': '7',
+          Accept: 'application/json',
+        };
+        const connected = async () => {
+          const id = `feed-${way}`;
+          await call(box, 'POST /api/connections', { id, provider: 'custom', auth: 'api_key', baseUrl: feed.url });
+          await call(box, `PUT /api/connections/${id}/credential`, { apiKey: 'secret-3' });
+          return { connection: id, url: '/issues' };
+        };
+        const { id } = await make(box, {
+          poll: { from: 'all', headers, ...(way === 'with' ? await connected() : {}) },
+        });
+        expect(idsOf(await polled(box, id, 1))).toEqual(['1']);
+        const own = { 'private-token': 'secret-1', 'api-key': 'secret-2', 'x-version': '7' };
+        expect(feed.asked.map((one) => one.headers)).toEqual([
+          expect.objectContaining(own),
+          expect.objectContaining(own),
+        ]);
+        const [there] = elsewhere.asked;
+        expect(there!.headers).toMatchObject({ accept: 'application/json', 'user-agent': 'svc' });
+        expect(JSON.stringify(there)).not.toMatch(/secret|x-version|authorization/);
+      },
+    );
   });
 
   describe('two replicas', () => {
@@ -527,7 +560,7 @@ function suite(database: () => Drizzle): void {
   });
 
   test('one of another address is not led to this machine, neither by a redirect nor by its name', async () => {
-    const ask = createPollFetch({ allowLoopback: true, allowed: [] });
+    const ask = createFetchFor({ allowLoopback: true, allowed: [] }, createGuardedFetch);
     const init = { method: 'GET', headers: new Headers(), body: undefined, signal: undefined };
     await expect(ask(new URL('https://example.com/'))(new URL(feed.url), init)).rejects.toThrow(/loopback/);
     expect((await ask(new URL(elsewhere.url))(new URL(feed.url), init)).status).toBe(200);
@@ -552,12 +585,4 @@ function suite(database: () => Drizzle): void {
       'trigger_invalid',
     );
   });
-}
-
-async function findLocalName(): Promise<string | undefined> {
-  for (const name of [hostname(), 'ip6-localhost']) {
-    const found = await lookup(name).catch(() => undefined);
-    if (found && /^(127\.|::1$)/.test(found.address)) return name;
-  }
-  return undefined;
 }

@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'drizzle-orm';
 import { z } from 'zod';
+import { svc } from '../src/index.ts';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
 import { newMasterKey } from '../src/secrets/master-key.ts';
@@ -12,11 +13,12 @@ import type { Drizzle } from '../src/stores/drizzle.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { createLazyDatabase } from '../src/testing/database.ts';
 import { createDeliveryLeases } from '../src/triggers/delivery-leases.ts';
+import type { Session } from '../src/sessions/session.ts';
 import type { TriggerLimits } from '../src/triggers/limits.ts';
 import type { Trigger, TriggerDelivery } from '../src/triggers/store.ts';
 import { describeWhen, realServers } from './require.ts';
 import { SENDERS } from './_senders.ts';
-import { call, finish, setupBoxes, toStep, until } from './_setup.ts';
+import { call, finish, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -39,6 +41,7 @@ const WORKFLOWS = {
     inputSchema: z.object({ issue: z.number(), title: z.string(), labels: z.array(z.string()).default([]) }),
   },
   alone: { run: async () => wait(), serial: { onConflict: 'reject' } },
+  talk: { run: ({ session }: { session: string }) => svc.agent('helper').session(session).send('say:from code') },
   inTurn: { run: async () => wait(), serial: true },
 };
 const AGENTS = { helper: defineDeepAgent({ name: 'helper', instructions: 'You help.' }) };
@@ -285,6 +288,34 @@ function suite(database: () => Drizzle): void {
         expect(await finish(box, runId!)).toMatchObject({ kind: 'agent', trigger: 'trigger', status: 'completed' });
       const { body } = await call<{ turns: number }>(box, 'GET /api/sessions/C1?agent=helper');
       expect(body.turns).toBe(2);
+    });
+
+    test('keeps the conversations of two triggers, of code and of a client apart, whatever they call them', async () => {
+      const box = await open();
+      const target = { agent: 'helper' };
+      const mapping = { message: 'say:{{body.text}}', session: '{{body.channel}}' };
+      const ids = [
+        (await make(box, 'github', { target, mapping })).id,
+        (await make(box, 'github', { target, mapping })).id,
+      ];
+      for (const id of ids) {
+        await send(box, id, 'github', { text: `from ${id}`, channel: 'C9' });
+        const [delivery] = await ended(box, id, 1);
+        await finish(box, delivery!.runId!);
+      }
+      await runWorkflow(box, 'talk', { session: 'C9' });
+      const { body } = await call<{ items: Session[] }>(box, 'GET /api/sessions?agent=helper&limit=100');
+      const found = body.items.filter(({ name }) => name === 'C9');
+      expect(new Set(found.map(({ sessionId }) => sessionId)).size).toBe(3);
+      expect(found.map(({ owner, turns }) => [owner?.kind ?? null, owner?.id ?? null, turns])).toEqual(
+        expect.arrayContaining([...ids.map((id) => ['trigger', id, 1]), [null, null, 1]]),
+      );
+      for (const [at, id] of ids.entries()) {
+        const { sessionId } = found.find(({ owner }) => owner?.id === id)!;
+        const messages = JSON.stringify((await call(box, `GET /api/sessions/${sessionId}/messages`)).body);
+        expect(messages).toContain(`from ${id}`);
+        expect(messages).not.toContain(`from ${ids[1 - at]}`);
+      }
     });
 
     test('without one an agent is told the body', async () => {
@@ -534,6 +565,20 @@ function suite(database: () => Drizzle): void {
       ...Array.from({ length: 3 }, () => 'trigger_queue_full'),
       'rate_limited',
     ]);
+  });
+
+  test('what is delivered again is held to what may wait as well', async () => {
+    const box = await open({ mostPending: 2 }, { hasJustBegun: true });
+    const { id } = await make(box, 'token');
+    const headers = { 'x-token': 'Token shared between two' };
+    const { deliveryId } = (await post(box, id, { headers, body: 'one' })).body;
+    const again = () => call(box, `POST /api/triggers/${id}/deliveries/${deliveryId}/redeliver`, {});
+    expect((await again()).body).toMatchObject({ state: 'pending', redeliveryOf: deliveryId });
+    expect(await again()).toMatchObject({
+      status: 429,
+      body: { code: 'trigger_queue_full', message: expect.stringMatching(/^2 deliveries of this trigger wait/) },
+    });
+    expect((await get(box, id)).deliveries).toHaveLength(2);
   });
 
   test('an address whose signatures are wrong too often is told to wait, and a right one is let in', async () => {

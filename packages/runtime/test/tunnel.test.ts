@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { request as send } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PLAIN_ROUTES } from '../src/box/routes.ts';
@@ -7,7 +8,9 @@ import { splitRoute } from '../src/operations/define.ts';
 import { OPERATIONS } from '../src/surface/index.ts';
 import { signatureOf, startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';
+import { findLocalName } from './_local-name.ts';
 import { setupBoxes } from './_setup.ts';
+import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
 const log = createLog({ level: 'silent', write: () => {} });
@@ -30,7 +33,7 @@ interface Asked {
 interface Answer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  body: { code?: string; error?: unknown };
+  body: { code?: string; message?: string; error?: unknown };
 }
 
 /** What the relay sends: `fetch` names no other host. */
@@ -57,22 +60,27 @@ function ask(base: string, { method = 'GET', path = '/api/runs', headers = {}, b
   });
 }
 
-const open = async (program: object = {}) => {
-  const box = await boxes.open({
-    agents: {},
-    ...program,
-    options: {
-      host: 'dev',
-      isAllowedHost: createHostCheck({ listen: false }),
-      tunnel: {
-        strategy: plane.strategy({ log }),
-        isAllowedHost: (host) => host === HOST,
-        corsOrigins: () => [STUDIO],
-      },
+const describeBox = (program: object = {}): TestBoxOptions => ({
+  agents: {},
+  ...program,
+  options: {
+    host: 'dev',
+    isAllowedHost: createHostCheck({ listen: false }),
+    tunnel: {
+      strategy: plane.strategy({ log }),
+      isAllowedHost: (host) => host === HOST,
+      corsOrigins: () => [STUDIO],
     },
-  });
+  },
+});
+const open = async (program: object = {}) => {
+  const box = await boxes.open(describeBox(program));
   return { box, near: await box.listen(), far: await box.listen({ isTunnel: true }) };
 };
+
+/** Of a network for examples: nothing is there, and nobody calls it. */
+const PUBLIC = 'https://203.0.113.7/';
+const LOCAL_NAME = await findLocalName();
 
 const as = (token: string) => ({ authorization: `Bearer ${token}` });
 const NEAR = { host: 'localhost' };
@@ -195,6 +203,66 @@ describe('a box in development', () => {
     const refused = await ask(far, { ...put, headers: as(await plane.mint('owner')) });
     expect(refused.status).toBe(400);
     expect((await ask(near, { ...put, headers: NEAR })).status).toBe(200);
+  });
+});
+
+describe('an address of this machine', () => {
+  let ports: Promise<{ near: string; far: string }> | undefined;
+  let share: (() => Promise<TestBox>) | undefined;
+  beforeAll(() => {
+    share = boxes.share(describeBox({ workflows: { take: { run: async () => 1 } } }));
+  });
+  const listen = async () => {
+    const box = await share!();
+    return { near: await box.listen(), far: await box.listen({ isTunnel: true }) };
+  };
+  const opened = () => (ports ??= listen());
+
+  describe.each([
+    'localhost',
+    'localhost.',
+    'a.localhost',
+    'A.LOCALHOST.',
+    '127.0.0.2',
+    '[::1]',
+    LOCAL_NAME ?? 'localhost',
+  ])('asked through the tunnel for %s', (host) => {
+    const https = `https://${host}:9/`;
+    const custom = { provider: 'custom', auth: 'oauth2', clientId: 'box' };
+    const urls = { baseUrl: PUBLIC, authorizationUrl: PUBLIC, tokenUrl: PUBLIC, revocationUrl: PUBLIC };
+    test.each([
+      ['POST', '/api/connections', { ...custom, ...urls, baseUrl: https }],
+      ['POST', '/api/connections', { ...custom, ...urls, baseUrl: `http://${host}:9/` }],
+      ['POST', '/api/connections', { ...custom, ...urls, authorizationUrl: https }],
+      ['POST', '/api/connections', { ...custom, ...urls, tokenUrl: https }],
+      ['POST', '/api/connections', { ...custom, ...urls, revocationUrl: https }],
+      ['POST', '/api/connections', { ...custom, ...urls, origins: [new URL(https).origin] }],
+      ['POST', '/api/triggers', { name: 'poll', target: { workflow: 'take' }, poll: { url: https, everySeconds: 60 } }],
+      ['PUT', '/api/browser', { url: `ws://${host}:9/` }],
+      ['PUT', '/api/model-provider', { baseUrl: https }],
+    ])('%s %s takes no %j', async (method, path, given) => {
+      const { far } = await opened();
+      const body = method === 'POST' && path === '/api/connections' ? { id: `c-${randomUUID()}`, ...given } : given;
+      const answer = await ask(far, { method, path, body, headers: as(await plane.mint('owner')) });
+      expect([answer.status, answer.body.code]).toEqual([400, expect.stringMatching(/_invalid$/)]);
+      expect(answer.body.message).toMatch(/loopback|http:/);
+    });
+  });
+
+  test.skipIf(LOCAL_NAME === undefined)('takes a name that leads to this machine from nobody', async () => {
+    const { near } = await opened();
+    const url = `https://${LOCAL_NAME}:9/`;
+    const connection = { id: `c-${randomUUID()}`, provider: 'custom', auth: 'api_key', baseUrl: url };
+    for (const [method, path, body] of [
+      ['POST', '/api/connections', connection],
+      ['PUT', '/api/browser', { url: url.replace('https', 'wss') }],
+      ['PUT', '/api/model-provider', { baseUrl: url }],
+    ] as const)
+      expect((await ask(near, { method, path, body, headers: NEAR })).status).toBe(400);
+    const local = { ...connection, baseUrl: 'http://127.0.0.1:9/' };
+    expect((await ask(near, { method: 'POST', path: '/api/connections', body: local, headers: NEAR })).status).toBe(
+      201,
+    );
   });
 });
 

@@ -5,7 +5,9 @@ test.each([
   [{ modle: 'm' }, '"modle" is no member of svc.config.ts. The members are: model, '],
   [{ retention: { days: 3 } }, '"days" is no member of "retention" of svc.config.ts'],
   [{ studio: { cors: [] } }, '"cors" is no member of "studio" of svc.config.ts'],
+  [{ secrets: 'BANK_KEY' }, '"secrets" of svc.config.ts is no list of names.'],
+  [{ secrets: ['BANK_KEY', '1st'] }, '"secrets" of svc.config.ts has the entry "1st". Use 1 to 128 letters'],
   [{ mcp: { tool: true } }, '"tool" is no member of "mcp" of svc.config.ts'],
-])('svc.config.ts refuses the setting of %j, which nothing would read', (config, sentence) => {
+])('svc.config.ts refuses the setting of %j', (config, sentence) => {
   expect(() => defineConfig(config as object)).toThrow(sentence);
 });

@@ -48,6 +48,11 @@ export function formatGateHelp(url: string): string[] {
   ];
 }
 
+/** What to do about the secrets that svc.config.ts lists and that are not set. */
+export function formatMissing(secrets: string[]): string[] {
+  return secrets.map((name) => `The secret ${name} of svc.config.ts is not set: \`svc secrets set ${name}\` sets it.`);
+}
+
 /** For a filter: drops what has been said. The compiler and the loader may find the same thing. */
 export function isFirst(problem: Problem, index: number, all: Problem[]): boolean {
   return all.findIndex(({ file, message }) => file === problem.file && message === problem.message) === index;

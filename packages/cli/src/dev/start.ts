@@ -4,7 +4,7 @@ import { acquireLock, createBox, createCloser, createLog, createMask, listen } f
 import type { Box, BoxOptions, Closer, Listener } from '@svc/runtime/host';
 import type { LinkedWorkspace } from '../account/dev-link.ts';
 import { EXIT } from '../errors.ts';
-import { formatBanner, formatGateHelp, formatOpened } from './banner.ts';
+import { formatBanner, formatGateHelp, formatMissing, formatOpened } from './banner.ts';
 import { toBootFailure } from './boot-failure.ts';
 import { readSettings, toBoxOptions } from './box-options.ts';
 import { mountDashboard } from './dashboard.ts';
@@ -121,12 +121,15 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   closer.add(async () => tunnel?.close());
   // Closed first of all, before anything it may need.
   closer.add(async () => host.stop());
-  return answer({ options, say, box, listener, stores, installation, opened, reportAll, closer });
+  const missing = await box.missingSecrets(host.config().secrets ?? []);
+  return answer({ options, say, missing, box, listener, stores, installation, opened, reportAll, closer });
 }
 
 interface Answering {
   options: DevOptions;
   say(line: string): void;
+  /** The secrets of svc.config.ts that are not set. */
+  missing: string[];
   box: Box;
   listener: Listener;
   stores: DevStores;
@@ -139,6 +142,7 @@ interface Answering {
 function answer({
   options,
   say,
+  missing,
   box,
   listener,
   stores,
@@ -161,6 +165,7 @@ function answer({
   if (options.listen)
     say('Everyone on this network can call this box: --listen binds every address and dev checks no credential.');
   reportAll();
+  for (const line of formatMissing(missing)) say(line);
   // The provider is asked, which may take seconds: nothing waits for it.
   const checkModel = () =>
     findModelProblem(box).then(

@@ -6,7 +6,15 @@ import { eventually, linesOf, occupy, startSvc, useRig } from './_setup.ts';
 import type { Box, Workspace } from './_setup.ts';
 
 const rig = useRig();
-const TYPES = ['agents.d.ts', 'config.d.ts', 'connect.d.ts', 'database.d.ts', 'modules.d.ts', 'workflows.d.ts'];
+const TYPES = [
+  'agents.d.ts',
+  'config.d.ts',
+  'connect.d.ts',
+  'database.d.ts',
+  'modules.d.ts',
+  'secrets.d.ts',
+  'workflows.d.ts',
+];
 const UUID = /^[0-9a-f-]{36}$/;
 
 /** The box the tests of `describe('a running box')` share. */

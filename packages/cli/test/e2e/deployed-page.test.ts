@@ -30,6 +30,7 @@ const CONFIG = `import { defineConfig } from '@svc/runtime';
 
 export default defineConfig({
   model: 'scripted/one',
+  secrets: ['BANK_KEY'],
   studio: { corsOrigins: ['https://desk.example.com', 'https://*.shop.example'] },
 });
 `;
@@ -55,6 +56,20 @@ describeWhen(bothServers, 'the pages of a deployed bundle', (servers) => {
       },
       CHAT_MS,
     );
+  });
+
+  it('say at their start which secrets of svc.config.ts are not set', async () => {
+    const box = await boot({ env: await makeEnv() });
+    const line = box
+      .stderr()
+      .split('\n')
+      .find((text) => text.includes('lists are not set'));
+    expect(JSON.parse(line ?? 'null')).toMatchObject({
+      level: 'warn',
+      message: 'Secrets that svc.config.ts lists are not set.',
+      secrets: ['BANK_KEY'],
+    });
+    await box.stop('SIGTERM');
   });
 
   describe('of studio.corsOrigins', () => {

@@ -15,7 +15,7 @@ export interface BoxAnswer {
 /** Asks one box, over connections of its own to the address that was checked. */
 export interface BoxClient {
   /** From the address of the box. Throws `box_unreachable`, `address_private`. */
-  ask(path: string, init?: { method: string; headers: Record<string, string>; body: string }): Promise<BoxAnswer>;
+  ask(path: string, init?: { method: string; headers: Record<string, string>; body?: string }): Promise<BoxAnswer>;
   close(): void;
 }
 

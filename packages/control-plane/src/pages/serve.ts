@@ -1,6 +1,7 @@
 import type { H3Event } from 'h3';
 import { FastResponse } from 'srvx';
 import type { Encoding, PageFile } from './files.ts';
+import { isOrigin } from './origin.ts';
 
 /** Answers a request for a file of the dashboard. Undefined: it is for none. */
 export type Pages = (event: H3Event) => Response | undefined;
@@ -20,7 +21,7 @@ export function createPages({ files, hasRoute }: PagesOptions): Pages {
   };
 }
 
-/** Origins besides its own that a page may call, and that it may show pictures of. */
+/** Origins besides its own that a page may call, and that it may show pictures of. What is no plain origin is left out. */
 export interface PageOrigins {
   connect?: readonly string[];
   pictures?: readonly string[];
@@ -50,11 +51,14 @@ export function answerFile({ type, isHashed, forms }: PageFile, asked: Headers, 
 // --- internal ---
 
 /** No script, style or frame but our own files, nothing in the text of a page, and no form to elsewhere. */
-function toPolicy({ connect = [], pictures = [] }: PageOrigins): string {
+function toPolicy(origins: PageOrigins): string {
+  const [connect, pictures] = [origins.connect, origins.pictures].map((given = []) =>
+    [...new Set(given)].filter(isOrigin),
+  );
   return [
     "default-src 'self'",
-    ...(connect.length > 0 ? [`connect-src 'self' ${connect.join(' ')}`] : []),
-    ["img-src 'self' data:", ...pictures].join(' '),
+    ...(connect?.length ? [`connect-src 'self' ${connect.join(' ')}`] : []),
+    ["img-src 'self' data:", ...(pictures ?? [])].join(' '),
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -106,6 +106,7 @@ async function begin<T>(
 async function serve(starting: Starting): Promise<RunningBox> {
   const { environment, closer } = starting;
   const { box, identity, log, announce, strategy, host } = await openBox(starting);
+  const missing = await box.missingSecrets(starting.bundle.config.secrets ?? []);
   await box.gate.check();
   const listener = await listen(box.app, { port: environment.port, host, proxies: environment.proxies });
   closer.add(() => listener.close());
@@ -113,7 +114,7 @@ async function serve(starting: Starting): Promise<RunningBox> {
   closer.add(() => box.close());
   const running = { url: listener.url, port: listener.port, identity, box, close: () => closer.close() };
   announce(`The identity gate is armed: ${strategy.name}.`);
-  report(log, running, { isOpen: environment.insecureLocal });
+  report(log, running, { isOpen: environment.insecureLocal, missing });
   return running;
 }
 
@@ -210,13 +211,18 @@ async function readPreviousKey({ previousSecretKey: value }: BoxEnvironment): Pr
   return loadMasterKey({ value, file: undefined, variable: 'SVC_SECRET_KEY_PREVIOUS' });
 }
 
-function report(log: Log, { url, identity, box }: RunningBox, auth: { isOpen: boolean }): void {
+function report(
+  log: Log,
+  { url, identity, box }: RunningBox,
+  { isOpen, missing }: { isOpen: boolean; missing: string[] },
+): void {
   for (const problem of box.problems())
     log.warn('A part of the bundle does not run.', { ...problem, frame: undefined });
+  if (missing.length > 0) log.warn('Secrets that svc.config.ts lists are not set.', { secrets: missing });
   const gate = box.gate.state();
   if (!gate.open && box.agentNames().length > 0)
     log.warn('No model provider is set, so agents are held back. Set MODEL_PROVIDER_BASE_URL.');
-  if (auth.isOpen) log.warn('SVC_INSECURE_LOCAL is set: no credential is asked for. Only this machine is let in.');
+  if (isOpen) log.warn('SVC_INSECURE_LOCAL is set: no credential is asked for. Only this machine is let in.');
   log.info('The box serves.', {
     url,
     installation: identity.installationId,

@@ -1,5 +1,6 @@
 import { createAgents } from '../agents/agents.ts';
 import type { Agents } from '../agents/agents.ts';
+import { createAskGuardrailModel } from '../agents/model/ask-guardrail-model.ts';
 import { createTurnFiles } from '../agents/files/turn-files.ts';
 import type { TurnFiles } from '../agents/files/turn-files.ts';
 import type { SessionStore } from '../agents/turn/session-store.ts';
@@ -8,6 +9,7 @@ import type { Ai } from '../ai/ai.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createCredentialWatch } from '../auth/credential-watch.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
+import type { AskModel } from '../guardrails/checks/whole.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { createUsedOnce } from '../stores/used-once.ts';
 import { createProjectTables } from '../catalog/project-tables.ts';
@@ -38,6 +40,7 @@ import type { LoadedProgram } from './program.ts';
 export interface Parts {
   agents: Agents;
   ai: Ai;
+  askModel: AskModel;
   auth: Auth;
   confirmations: BoxConfirmations;
   copilot: Copilot;
@@ -97,6 +100,14 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         embeddingModel,
         limiter,
         onPart: telemetry.called,
+      }),
+  },
+  askModel: {
+    // The program is made of guardrails, and what opens a box of the program.
+    create: (given) =>
+      createAskGuardrailModel({
+        callModel: () => given.opening.callModel,
+        defaultModel: () => given.settings.defaultModel(),
       }),
   },
   auth: { create: createBoxAuth },

@@ -1,8 +1,8 @@
-import { currentRequest } from '../engine/context.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
 import { findRefusal } from '../provider/egress.ts';
+import { policyToSet } from '../provider/given-address.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createLiveValue } from '../stores/live-value.ts';
 import { createAgentSessions } from './agent-sessions.ts';
@@ -119,10 +119,9 @@ export function createBrowser(options: BrowserOptions): BrowserRoom {
     info,
     async set(change) {
       if (change.url !== undefined) {
-        // What a machine serves to itself is not for who asks from outside.
-        const policy = currentRequest()?.isTunnelled ? { ...egress, allowLoopback: false } : egress;
         const { url, apiKey } = change;
-        const refusal = await findRefusal(toAddress({ url, ...(apiKey === undefined ? {} : { apiKey }) }), policy);
+        const address = toAddress({ url, ...(apiKey === undefined ? {} : { apiKey }) });
+        const refusal = await findRefusal(address, policyToSet(address, egress));
         if (refusal !== undefined) throw invalid(refusal);
       }
       await store.update((kept) => applyChange(kept, change));

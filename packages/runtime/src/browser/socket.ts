@@ -4,6 +4,7 @@ import { BoxError } from '../errors.ts';
 import { explainCode } from '../provider/ask.ts';
 import { createLookup, requireLiteral } from '../provider/egress.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
+import { policyToCall } from '../provider/given-address.ts';
 import { createHttpFetch } from '../provider/http-fetch.ts';
 import { browserUnreachable } from './errors.ts';
 import { HEADER, hasPlace, PREFIX, toAddress } from './settings.ts';
@@ -21,9 +22,9 @@ export interface SocketOptions {
  * address nor the key can stand in an error of its own. Throws `browser_unreachable`.
  */
 export async function openSocket({ endpoint, egress, signal }: SocketOptions): Promise<ConnectOverCDPTransport> {
-  const policy = egress && { ...egress, refuse };
   const headers = toHeaders(endpoint);
   const address = toAddress(endpoint);
+  const policy = egress && { ...policyToCall(address, egress), refuse };
   const isWeb = address.protocol === 'http:' || address.protocol === 'https:';
   const url = isWeb ? await findSocket(address, { headers, policy, signal }) : address;
   if (policy) requireLiteral(url, policy);

@@ -28,7 +28,9 @@ export interface Sender {
   post(path: string, body: unknown, call: CallOptions): Promise<Response>;
 }
 
+/** Throws a sentence on an address that is none. */
 export function createSender(options: ClientOptions): Sender {
+  requireBaseUrl(options);
   const ask = async (request: Request): Promise<Response> => {
     const response = await (options.fetch ?? fetch)(request);
     if (response.ok) return response;
@@ -38,7 +40,7 @@ export function createSender(options: ClientOptions): Sender {
     async operation(id, input = {}, call = {}) {
       const route = (ROUTES as Record<string, ClientRoute>)[id];
       if (!route) throw new TypeError(explainUnknown(id, Object.keys(ROUTES)));
-      return ask(await toRequest(options, { route, input: { ...input }, call }));
+      return ask(await toRequest(options, { id, route, input: { ...input }, call }));
     },
     async post(path, body, call) {
       const headers = await toHeaders(options, call);
@@ -52,19 +54,35 @@ export function createSender(options: ClientOptions): Sender {
 // --- internal ---
 
 interface Sending {
+  id: string;
   route: ClientRoute;
   input: Record<string, unknown>;
   call: CallOptions;
 }
 
-async function toRequest(options: ClientOptions, { route, input, call }: Sending): Promise<Request> {
+function requireBaseUrl({ baseUrl }: ClientOptions): void {
+  // Callers in JavaScript leave it out, or call it something else.
+  const given: unknown = baseUrl;
+  if (typeof given === 'string' && /^https?:/.test(given) && URL.canParse(given)) return;
+  const what = given === undefined ? 'missing' : JSON.stringify(given);
+  throw new TypeError(
+    `"baseUrl" of createClient is ${what}. Give the address of the box, such as http://127.0.0.1:4242.`,
+  );
+}
+
+async function toRequest(options: ClientOptions, { id, route, input, call }: Sending): Promise<Request> {
   const [method = '', template = ''] = route.route.split(' ');
   const take = (name: string): unknown => {
     const value = input[name];
     delete input[name];
     return value;
   };
-  const path = template.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(take(name))));
+  const path = template.replace(/:(\w+)/g, (_, name: string) => {
+    const value = take(name);
+    if (value === undefined || value === null || value === '')
+      throw new TypeError(`The operation "${id}" needs "${name}", a part of its path: ${route.route}.`);
+    return encodeURIComponent(String(value));
+  });
   const url = new URL(options.baseUrl.replace(/\/+$/, '') + path);
   const headers = await toHeaders(options, call);
   for (const [header, name] of Object.entries(route.headers ?? {})) {

@@ -1,10 +1,12 @@
 import { BoxError } from '../errors.ts';
 import type { Credential } from './credentials.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
+import { followRedirects, toForeignHeaders } from './redirects.ts';
 import type { Resolved } from './resolve.ts';
 
 export interface CallOptions {
-  fetch: GuardedFetch;
+  /** By the address that is called first, for all that it leads to. */
+  fetchFor(first: URL): GuardedFetch;
   /** Another one in place of a token that the service has not taken. */
   credential(rejected?: string): Promise<Credential>;
   signal: AbortSignal | undefined;
@@ -18,12 +20,13 @@ export async function callService(
   service: Resolved,
   input: string | URL | Request,
   init: RequestInit,
-  { fetch, credential, signal }: CallOptions,
+  { fetchFor, credential, signal }: CallOptions,
 ): Promise<Response> {
   const request = toRequest(service, input, init);
   const body = await readBody(request);
+  const fetch = fetchFor(new URL(request.url));
   const used = await credential();
-  const answer = await follow({ service, request, body, signal, fetch, redirect: request.redirect }, used);
+  const answer = await follow({ service, request, body, signal, fetch }, used);
   if (answer.status !== 401 || used.token === undefined) return answer;
   const next = await credential(used.token).catch((error: unknown) => {
     // The service says no, and there is nothing better to ask it with: that is its answer.
@@ -32,7 +35,7 @@ export async function callService(
   });
   if (!next || next.token === used.token) return answer;
   await answer.body?.cancel();
-  return follow({ service, request, body, signal, fetch, redirect: request.redirect }, next);
+  return follow({ service, request, body, signal, fetch }, next);
 }
 
 // --- internal ---
@@ -43,12 +46,9 @@ interface Call {
   body: Uint8Array | undefined;
   signal: AbortSignal | undefined;
   fetch: GuardedFetch;
-  redirect: Request['redirect'];
 }
 
 const MOST_BYTES = 32 * 1_048_576;
-const MOST_REDIRECTS = 3;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** Relative to the address of the service: `/user` and `user` are both below it. */
 function toRequest(
@@ -85,36 +85,17 @@ async function readBody(request: Request): Promise<Uint8Array | undefined> {
   return Buffer.concat(chunks);
 }
 
-async function follow(
-  { service, request, body, signal, fetch, redirect }: Call,
-  credential: Credential,
-): Promise<Response> {
-  let url = new URL(request.url);
-  let { method } = request;
-  let sent = body;
-  for (let redirects = 0; ; redirects++) {
-    const headers = toHeaders(request.headers, service, credential, service.origins.includes(url.origin));
-    if (sent === undefined) for (const name of OF_BODY) headers.delete(name);
-    const answer = await fetch(url, { method, headers, body: sent, signal: toSignal(request, signal) });
-    const location = REDIRECTS.has(answer.status) ? answer.headers.get('location') : null;
-    if (location === null || redirect === 'manual') return answer;
-    await answer.body?.cancel();
-    if (redirect === 'error' || redirects === MOST_REDIRECTS || !URL.canParse(location, url.href))
-      throw new BoxError('connection_failed', `${url.origin} redirects where it is not followed.`);
-    const next = new URL(location, url);
-    if (next.protocol !== 'https:' && next.protocol !== url.protocol)
-      throw new BoxError('connection_failed', `${url.origin} redirects to an address that is not https.`);
-    if (answer.status === 303 || (answer.status < 303 && method === 'POST')) {
-      method = method === 'HEAD' ? 'HEAD' : 'GET';
-      sent = undefined;
-    }
-    url = next;
-  }
+function follow({ service, request, body, signal, fetch }: Call, credential: Credential): Promise<Response> {
+  return followRedirects({
+    fetch,
+    url: new URL(request.url),
+    method: request.method,
+    body,
+    headersFor: (url) => toHeaders(request.headers, service, credential, service.origins.includes(url.origin)),
+    signal: toSignal(request, signal),
+    redirect: request.redirect,
+  });
 }
-
-const OF_BODY = ['content-type', 'content-length', 'content-encoding', 'content-language'];
-/** What only the service itself is to see. */
-const OWN = ['authorization', 'cookie', 'proxy-authorization'];
 
 function toHeaders(given: Headers, service: Resolved, { header, value }: Credential, isOwn: boolean): Headers {
   const headers = new Headers(given);
@@ -122,8 +103,9 @@ function toHeaders(given: Headers, service: Resolved, { header, value }: Credent
   headers.delete('content-length');
   headers.delete('host');
   if (!isOwn) {
-    for (const name of [...OWN, header]) headers.delete(name);
-    return headers;
+    const foreign = toForeignHeaders(headers);
+    foreign.delete(header);
+    return foreign;
   }
   for (const [name, text] of Object.entries(service.headers)) if (!headers.has(name)) headers.set(name, text);
   try {

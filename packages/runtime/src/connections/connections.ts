@@ -1,9 +1,9 @@
-import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
+import { createFetchFor } from '../provider/given-address.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { callService } from './call.ts';
@@ -16,7 +16,7 @@ import type { GivenCredential } from './given.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 import { createUseNotes } from './notes.ts';
 import { createOAuth } from './oauth.ts';
-import { resolve, toStored } from './resolve.ts';
+import { requireAddresses, resolve, toStored } from './resolve.ts';
 import type { NewConnection, Resolved } from './resolve.ts';
 import { createRevoke } from './revocation.ts';
 import type { Revocation } from './revocation.ts';
@@ -78,8 +78,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const { db, key, installation, egress, url, mask, log } = options;
   const store = createConnectionStore({ db, key, installation });
   const declared = createDeclared({ store, egress, log });
-  const guarded = createGuardedFetch(egress);
-  const oauth = createOAuth(guarded);
+  const fetchFor = createFetchFor(egress, createGuardedFetch);
+  const oauth = createOAuth((to, request) => fetchFor(to)(to, request));
   const revoke = createRevoke({ oauth, log });
   const credentials = createCredentials({ store, oauth, mask, revoke });
   const noteUse = createUseNotes((id, use) => store.noteUse(id, use), log);
@@ -114,9 +114,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
       return { ...show(listed), usedBy };
     },
     async create(connection, by) {
-      // What a machine serves to itself is not for who asks from outside.
-      const policy = currentRequest()?.isTunnelled ? { ...egress, allowLoopback: false } : egress;
-      const stored = toStored(connection, policy);
+      const stored = toStored(connection, egress);
+      await requireAddresses(stored, egress);
       const outcome = await store.create({ ...stored, createdBy: by });
       if (outcome === 'created') return show(await find(stored.id));
       const taken = `There is a connection "${stored.id}". Delete it first, or name this one otherwise.`;
@@ -148,7 +147,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
           `Each user has a credential of their own for the connection "${id}": there is none to test.`,
         );
       return testService(service, {
-        fetch: guarded,
+        fetchFor,
         credential: (rejected) => credentials.get(service, BOX, rejected),
         signal: AbortSignal.any([signal, AbortSignal.timeout(TEST_MS)]),
       });
@@ -163,7 +162,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
       const owner = ownerOf(service, caller);
       noteUse(id, { kind: caller.kind, name: caller.name });
       return callService(service, input, init, {
-        fetch: guarded,
+        fetchFor,
         credential: (rejected) => credentials.get(service, owner, rejected),
         signal: caller.signal,
       });

@@ -122,7 +122,11 @@ export function createOAuth(fetch: GuardedFetch): OAuth {
       const { origin } = new URL(tokenUrl);
       const url = new URL('/.well-known/oauth-authorization-server', origin);
       const answer = await send(fetch, url.href, { method: 'GET', headers: { accept: 'application/json' } }, signal);
-      if (!answer.ok) return void (await answer.body?.cancel());
+      if (!answer.ok) await answer.body?.cancel();
+      // What is out of order has not said that there is none.
+      if (answer.status >= 500 || answer.status === 429)
+        throw new BoxError('connection_failed', `${origin} answered ${answer.status}.`);
+      if (!answer.ok) return undefined;
       const { token_endpoint: said, revocation_endpoint: found } = parse(await readText(answer));
       // Of another tenant of the same host, or of nobody.
       if (said !== tokenUrl || typeof found !== 'string' || !URL.canParse(found)) return undefined;

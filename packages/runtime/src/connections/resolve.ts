@@ -1,6 +1,7 @@
 import { BoxError } from '../errors.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
-import { requireLiteral } from '../provider/egress.ts';
+import { findPrivate, hostOf, isLoopbackHost, requireLiteral } from '../provider/egress.ts';
+import { policyToSet } from '../provider/given-address.ts';
 import type { OAuthClient } from './oauth.ts';
 import { CUSTOM, findService, isOAuth, listProviders } from './providers.ts';
 import type { AuthKind, Service } from './providers.ts';
@@ -68,11 +69,29 @@ export function toStored(
   if (per === 'user' && auth !== 'oauth2')
     throw invalid('per', 'Each user has a credential of their own only with "auth": "oauth2".');
   requireSettings(service, auth, settings);
-  for (const name of URLS) if (settings[name] !== undefined) requireUrl(name, settings[name], policy);
-  for (const origin of settings.origins ?? [])
-    if (requireUrl('origins', origin, policy).origin !== origin)
-      throw invalid('origins', `"${origin}" is no origin: it has a path, or a "/" at its end.`);
+  for (const [member, text] of listAddresses(settings)) {
+    const url = requireUrl(member, text, policy);
+    if (member === 'origins' && url.origin !== text)
+      throw invalid('origins', `"${text}" is no origin: it has a path, or a "/" at its end.`);
+  }
   return { id, provider, auth, per, title: title.trim() || null, settings };
+}
+
+/**
+ * Throws `connection_invalid` for an address whose name leads where the box must not call. One that is not known yet is let
+ * be: it is looked at again whenever it is called.
+ */
+export async function requireAddresses(
+  { settings }: Pick<StoredConnection, 'settings'>,
+  egress: EgressPolicy,
+): Promise<void> {
+  const refusals = listAddresses(settings).map(async ([member, text]) => {
+    const url = new URL(text);
+    const refusal = await findPrivate(url, policyToSet(url, egress), { letsUnknown: true });
+    return refusal === undefined ? undefined : refuse(member, refusal);
+  });
+  const found = (await Promise.all(refusals)).find((refusal) => refusal !== undefined);
+  if (found) throw found;
 }
 
 /** As what the box is known to the server of its tokens. */
@@ -92,6 +111,14 @@ export function invalid(member: string, message: string): BoxError {
 const URLS = ['baseUrl', 'authorizationUrl', 'tokenUrl', 'revocationUrl'] as const;
 
 const OF_OAUTH = ['clientId', 'revocationUrl'] as const;
+
+/** All that the box calls, or has a person call, with the member that names it. */
+function listAddresses(settings: ConnectionSettings): [member: string, text: string][] {
+  const single = URLS.flatMap((name) =>
+    settings[name] === undefined ? [] : [[name, settings[name]] as [string, string]],
+  );
+  return [...single, ...(settings.origins ?? []).map((origin): [string, string] => ['origins', origin])];
+}
 
 function requireSettings(service: Service, auth: AuthKind, settings: ConnectionSettings): void {
   const needed: (keyof ConnectionSettings)[] = service.baseUrl === null ? ['baseUrl'] : [];
@@ -114,15 +141,17 @@ function requireUrl(member: string, text: string, policy: EgressPolicy): URL {
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
     throw invalid(member, `"${member}" is no http or https address.`);
   if (url.hash !== '') throw invalid(member, `"${member}" has a fragment: leave out what follows the "#".`);
-  const isLocal = policy.allowLoopback && LOOPBACK.has(url.hostname);
+  const own = policyToSet(url, policy);
+  const isLocal = own.allowLoopback && isLoopbackHost(hostOf(url));
   if (url.protocol === 'http:' && !isLocal && !policy.allowed.includes(url.hostname))
     throw invalid(
       member,
       `"${member}" begins with "http:", which would send the credential in the clear. Use https, or list "${url.hostname}" in SVC_ALLOW_PRIVATE_EGRESS.`,
     );
-  const refuse = (what: string) => invalid(member, `${what}. List it in SVC_ALLOW_PRIVATE_EGRESS.`);
-  requireLiteral(url, { ...policy, refuse });
+  requireLiteral(url, { ...own, refuse: (what) => refuse(member, what) });
   return url;
 }
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+function refuse(member: string, what: string): BoxError {
+  return invalid(member, `${what}. List it in SVC_ALLOW_PRIVATE_EGRESS.`);
+}

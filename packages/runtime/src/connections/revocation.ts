@@ -37,9 +37,19 @@ export interface RevokeOptions {
 }
 
 export function createRevoke({ oauth, log }: RevokeOptions): Revoke {
+  const toFailed = ({ service }: RevocationOrder, { revoked, left, why }: Failed): Revocation => {
+    const { title, connectionId } = service;
+    log.warn('A service has not taken back all that it had granted.', { connection: connectionId, left, problem: why });
+    return toAnswer(
+      'failed',
+      revoked,
+      left,
+      `${title} has not taken back ${left} of ${revoked + left}: ${why}. Do it there.`,
+    );
+  };
   return async (order) => {
     const { service, credentials } = order;
-    const { title, connectionId, auth } = service;
+    const { title, auth } = service;
     const granted = isOAuth(auth) ? credentials.filter(isGrant) : credentials;
     const count = order.count - (credentials.length - granted.length);
     if (count === 0) return toAnswer('none', 0, 0, 'There was nothing to take back.');
@@ -47,7 +57,9 @@ export function createRevoke({ oauth, log }: RevokeOptions): Revoke {
       return toAnswer('not_offered', 0, count, `What ${title} knows the box by is good until it is deleted there.`);
     const signal = AbortSignal.timeout(REVOKE_MS);
     const problems = new Set<string>();
-    const url = await findUrl(oauth, service, signal);
+    const found = await findUrl(oauth, service, signal);
+    if ('problem' in found) return toFailed(order, { revoked: 0, left: count, why: found.problem });
+    const { url } = found;
     if (url === undefined)
       return toAnswer('not_offered', 0, count, `${title} names no address to take tokens back at: do it there.`);
     let revoked = 0;
@@ -64,8 +76,7 @@ export function createRevoke({ oauth, log }: RevokeOptions): Revoke {
     const left = count - revoked;
     if (left === 0) return toAnswer('revoked', revoked, 0, `${title} has taken back what it had granted.`);
     const why = [...problems].slice(0, 3).join('; ') || 'there were more than it could be asked for';
-    log.warn('A service has not taken back all that it had granted.', { connection: connectionId, left, problem: why });
-    return toAnswer('failed', revoked, left, `${title} has not taken back ${left} of ${count}: ${why}. Do it there.`);
+    return toFailed(order, { revoked, left, why });
   };
 }
 
@@ -73,6 +84,12 @@ export function createRevoke({ oauth, log }: RevokeOptions): Revoke {
 
 const REVOKE_MS = 10_000;
 const AT_ONCE = 8;
+
+interface Failed {
+  revoked: number;
+  left: number;
+  why: string;
+}
 
 function toAnswer(state: Revocation['state'], revoked: number, left: number, message: string): Revocation {
   return { state, revoked, left, message };
@@ -87,11 +104,20 @@ async function findUrl(
   oauth: RevokeOptions['oauth'],
   { revocationUrl, mayOfferRevocation, tokenUrl }: Resolved,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  if (revocationUrl !== null) return revocationUrl;
-  if (!mayOfferRevocation || tokenUrl === null) return undefined;
-  // Few say it, and none has to: one that cannot be asked does not.
-  return oauth.findRevocationUrl(tokenUrl, signal).catch(() => undefined);
+): Promise<{ url: string | undefined } | { problem: string }> {
+  if (revocationUrl !== null) return { url: revocationUrl };
+  if (!mayOfferRevocation || tokenUrl === null) return { url: undefined };
+  try {
+    return { url: await oauth.findRevocationUrl(tokenUrl, signal) };
+  } catch (error) {
+    // Few say it, and none has to. One that cannot be asked has not said that it does not.
+    return { problem: toProblem(error, signal) };
+  }
+}
+
+function toProblem(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'it did not answer in time';
+  return error instanceof BoxError ? error.message.replace(/\.$/, '') : 'its answer could not be read';
 }
 
 /** With the token to refresh with, all that came of the same grant goes. Not every service sees to that, so the other is named too. */
@@ -107,8 +133,7 @@ async function revokeOne(
       // Each with a signal of its own: no number of listeners gathers at one.
       return await oauth.revoke(client, { url: asked.url, token, kind, signal: AbortSignal.any([asked.signal]) });
     } catch (error) {
-      if (asked.signal.aborted) return 'it did not answer in time';
-      return error instanceof BoxError ? error.message.replace(/\.$/, '') : 'its answer could not be read';
+      return toProblem(error, asked.signal);
     }
   };
   if (refresh === undefined) return access === undefined ? undefined : revoke(access, 'access_token');

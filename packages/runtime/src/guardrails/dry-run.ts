@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
+import { requirePermission } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import type { Judged } from './findings.ts';
 import { DraftRule, listClashes, ROOM } from './inputs.ts';
 import type { Guardrails } from './guardrails.ts';
 import { judgeText } from './judge.ts';
-import { toRule, toSideRules } from './rules.ts';
 import type { Place, SideRules } from './rules.ts';
 import { Action, Side } from './store.ts';
 
@@ -40,19 +40,18 @@ export const testGuardrails = operation({
     side: Side.default('agent-output'),
     agent: z.string().max(200).optional().describe('With the rules of this agent, besides those of the workspace'),
     workflow: z.string().max(200).optional().describe('With the rules of this workflow'),
-    rule: DraftRule.optional().describe('Only this one'),
+    rule: DraftRule.optional().describe('Only this one. One that asks a model needs guardrails:write'),
   }),
   output: DryRun,
-  async handle({ guardrails }, { text, side, agent, workflow, rule }, { signal }) {
+  async handle({ guardrails }, { text, side, agent, workflow, rule }, { signal, caller }) {
     const place: Place =
       workflow !== undefined || (agent === undefined && side === 'workflow-input')
         ? { kind: 'workflow', name: workflow ?? '' }
         : { kind: 'agent', name: agent ?? '' };
     const [clash] = rule ? listClashes({ ...rule, sides: [side] }) : [];
     if (clash !== undefined) throw new BoxError('invalid_request', `${clash}.`, { details: { param: 'rule.action' } });
-    const rules = rule
-      ? toSideRules(side, place, [toRule({ id: '', name: 'draft', failClosed: true, ...rule })])
-      : (await guardrails.rules()).find(place, side);
+    const rules = rule ? guardrails.draft(side, place, rule) : (await guardrails.rules()).find(place, side);
+    if (rules?.asksModel) requirePermission(caller, 'guardrails:write');
     return toDryRun(text, rules ? await judgeText(rules, text, { signal }) : undefined, rules);
   },
 });

@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createRecent } from '../stores/recent.ts';
+import type { AskModel } from './checks/whole.ts';
 import { createCodeRules } from './code-rules.ts';
 import type { CodeRules } from './code-rules.ts';
 import { createGuardrailStore } from './drizzle-store.ts';
@@ -11,9 +12,19 @@ import { createHitWriter } from './hits.ts';
 import type { HitWriter } from './hits.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import { listClashes } from './inputs.ts';
-import { createRuleSet } from './rules.ts';
-import type { ReadyRule, RuleSet } from './rules.ts';
-import type { Guardrail, GuardrailChange, HitFilter, HitPage, NewGuardrail, StoredGuardrail } from './store.ts';
+import { createRuleSet, toRule, toSideRules } from './rules.ts';
+import type { Place, ReadyRule, RuleSet, SideRules } from './rules.ts';
+import type {
+  Action,
+  Check,
+  Guardrail,
+  GuardrailChange,
+  HitFilter,
+  HitPage,
+  NewGuardrail,
+  Side,
+  StoredGuardrail,
+} from './store.ts';
 
 /**
  * Whatever takes an id throws `guardrail_not_found`, and what would change one that a file declares `guardrail_in_code`.
@@ -37,6 +48,8 @@ export interface Guardrails extends Pick<CodeRules, 'load' | 'setAgents' | 'prob
    * `store_unavailable`: what cannot be asked does not let pass.
    */
   rules(): RuleSet | Promise<RuleSet>;
+  /** One that is not kept, ready to judge. */
+  draft(side: Side, place: Place, rule: DraftRule): SideRules | undefined;
   /** Records what was found; waits for nothing. */
   record: HitWriter['add'];
   /** The same without hits of what is hidden. */
@@ -44,14 +57,23 @@ export interface Guardrails extends Pick<CodeRules, 'load' | 'setAgents' | 'prob
   close(): Promise<void>;
 }
 
+/** What a rule that is not kept says. */
+export interface DraftRule {
+  check: Check;
+  /** Default `block`. */
+  action?: Action | undefined;
+}
+
 export interface GuardrailsOptions {
   db: Drizzle;
   kv?: KeyValueStore | undefined;
   log: Log;
   isBlank?(): boolean;
+  /** Undefined: rules that ask a model fail. */
+  askModel?: AskModel | undefined;
 }
 
-export function createGuardrails({ db, kv, log, isBlank = () => false }: GuardrailsOptions): Guardrails {
+export function createGuardrails({ db, kv, log, isBlank = () => false, askModel }: GuardrailsOptions): Guardrails {
   const store = createGuardrailStore(db);
   const hits = createHitWriter(store, log);
   const code = createCodeRules();
@@ -60,7 +82,7 @@ export function createGuardrails({ db, kv, log, isBlank = () => false }: Guardra
     kv,
     read: async () => (isBlank() ? NONE : store.list().catch(unreadable)),
   });
-  const toSet = createSetOf();
+  const toSet = createSetOf(askModel);
   const changed = () => stored.changed(ALL);
   const findInCode = (id: string) => code.list().find(({ guardrail }) => guardrail.id === id)?.guardrail;
   const list = async (): Promise<Guardrail[]> => inOrder(code.list(), await store.list());
@@ -123,6 +145,8 @@ export function createGuardrails({ db, kv, log, isBlank = () => false }: Guardra
       const known = stored.get(ALL);
       return known instanceof Promise ? known.then((rules) => toSet(code.list(), rules)) : toSet(code.list(), known);
     },
+    draft: (side, place, { action = 'block', check }) =>
+      toSideRules(side, place, [toRule({ id: '', name: 'draft', failClosed: true, action, check })], askModel),
     record: hits.add,
     async close() {
       await hits.flush();
@@ -139,10 +163,13 @@ const ALL = 'all';
 const NONE: readonly StoredGuardrail[] = [];
 
 /** Made again where either has changed. */
-function createSetOf(): (code: readonly ReadyRule[], stored: readonly StoredGuardrail[]) => RuleSet {
+function createSetOf(
+  askModel: AskModel | undefined,
+): (code: readonly ReadyRule[], stored: readonly StoredGuardrail[]) => RuleSet {
   let made: { code: readonly ReadyRule[]; stored: readonly StoredGuardrail[]; set: RuleSet } | undefined;
   return (code, stored) => {
-    if (made?.code !== code || made.stored !== stored) made = { code, stored, set: createRuleSet(stored, code) };
+    if (made?.code !== code || made.stored !== stored)
+      made = { code, stored, set: createRuleSet(stored, code, askModel) };
     return made.set;
   };
 }

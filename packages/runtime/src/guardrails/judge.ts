@@ -3,7 +3,8 @@ import { createFindings, toFailed } from './findings.ts';
 import type { Findings, Judged } from './findings.ts';
 import { askOwn, toSpanRules } from './own-check.ts';
 import type { Spent } from './own-check.ts';
-import type { SideRules, SpanRule, Subject } from './rules.ts';
+import type { Subject } from './checks/whole.ts';
+import type { SideRules, SpanRule } from './rules.ts';
 import { createTextStream } from './text-stream.ts';
 import type { Found } from './text-stream.ts';
 import { listTexts, replaceTexts } from './value-texts.ts';
@@ -50,9 +51,9 @@ export async function judgeValue<T>(rules: SideRules, value: T, about: About = {
 }
 
 /** What rules about the whole of it say, in their order; what is blocked is asked about no further. */
-export async function judgeWhole({ wholes }: SideRules, subject: Subject, findings: Findings): Promise<void> {
+export async function judgeWhole({ wholes, askModel }: SideRules, subject: Subject, findings: Findings): Promise<void> {
   for (const rule of wholes) {
-    const found = await ask(rule, subject);
+    const found = await ask(rule, { ...subject, askModel });
     if (found) findings.add(found);
     if (findings.blocked) return;
   }

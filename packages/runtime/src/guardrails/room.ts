@@ -1,4 +1,5 @@
 import { defineRoom } from '../operations/room.ts';
+import type { AskModel } from './checks/whole.ts';
 import { testGuardrails } from './dry-run.ts';
 import { createGuardrails } from './guardrails.ts';
 import type { GuardrailsOptions } from './guardrails.ts';
@@ -12,6 +13,11 @@ import {
   updateGuardrail,
 } from './operations.ts';
 
+/** What it is made of. */
+export interface Given extends Omit<GuardrailsOptions, 'askModel'> {
+  askModel: AskModel;
+}
+
 export const guardrailsRoom = defineRoom({
   name: 'guardrails',
   operations: [
@@ -24,6 +30,6 @@ export const guardrailsRoom = defineRoom({
     orderGuardrails,
     deleteGuardrail,
   ],
-  create: ({ db, kv, log, isBlank }: GuardrailsOptions) => createGuardrails({ db, kv, log, isBlank }),
+  create: ({ db, kv, log, isBlank, askModel }: Given) => createGuardrails({ db, kv, log, isBlank, askModel }),
   close: (guardrails) => guardrails.close(),
 });

@@ -3,21 +3,12 @@ import { parseWith } from '../schema/schema.ts';
 import type { OwnCheck } from './author-check.ts';
 import type { CreateFinder } from './checks/finder.ts';
 import { findInjection } from './checks/injection.ts';
+import { createModelJudge } from './checks/model.ts';
 import { createPersonalDataFinder } from './checks/personal-data.ts';
 import { createRegexFinder } from './checks/regex.ts';
+import type { AskModel, Judge } from './checks/whole.ts';
 import { createWordsFinder } from './checks/words.ts';
 import type { Action, Attachment, Check, Guardrail, Side, StoredGuardrail } from './store.ts';
-
-/** What a rule judges as a whole. */
-export interface Subject {
-  text: string;
-  /** Where it is no text: what it is the JSON of. */
-  value?: unknown;
-  signal?: AbortSignal | undefined;
-}
-
-/** Says why it is a hit; undefined: it is none. */
-export type Judge = (subject: Subject) => Promise<string | undefined> | string | undefined;
 
 /** A rule that is ready to judge: by places in a text, or by the whole of it. */
 export interface Rule {
@@ -25,7 +16,7 @@ export interface Rule {
   name: string;
   action: Action;
   failClosed: boolean;
-  how: { createFinder: CreateFinder } | { judge: Judge } | Own;
+  how: { createFinder: CreateFinder } | { judge: Judge; asksModel?: true } | Own;
 }
 
 /** A check of the workspace's own, which is asked about the whole of it and may answer with places. */
@@ -49,6 +40,10 @@ export interface SideRules {
   wholes: readonly WholeRule[];
   /** Those whose check is the workspace's own. */
   own: readonly OwnRule[];
+  /** How those about the whole of it ask a model. */
+  askModel: AskModel | undefined;
+  /** One of them asks a model, which costs money. */
+  asksModel: boolean;
 }
 
 export type SpanRule = Rule & { how: { createFinder: CreateFinder } };
@@ -75,7 +70,11 @@ export interface RuleSet {
 export const NO_RULES: RuleSet = { find: () => undefined };
 
 /** Those in code stand before those that are data. */
-export function createRuleSet(guardrails: readonly StoredGuardrail[], code: readonly ReadyRule[] = []): RuleSet {
+export function createRuleSet(
+  guardrails: readonly StoredGuardrail[],
+  code: readonly ReadyRule[] = [],
+  askModel?: AskModel,
+): RuleSet {
   const stored = guardrails.filter((rule) => rule.enabled).map((guardrail) => ({ guardrail, rule: toRule(guardrail) }));
   const ready = [...code.filter(({ guardrail }) => guardrail.enabled), ...stored];
   if (ready.length === 0) return NO_RULES;
@@ -87,7 +86,7 @@ export function createRuleSet(guardrails: readonly StoredGuardrail[], code: read
       const rules = ready
         .filter(({ guardrail }) => guardrail.sides.includes(side) && isAttached(guardrail.attachment, place))
         .map(({ rule }) => rule);
-      const made = toSideRules(side, place, rules);
+      const made = toSideRules(side, place, rules, askModel);
       // Names come from requests.
       if (known.size < MOST_PLACES) known.set(key, made);
       return made;
@@ -95,7 +94,12 @@ export function createRuleSet(guardrails: readonly StoredGuardrail[], code: read
   };
 }
 
-export function toSideRules(side: Side, owner: Place, all: readonly Rule[]): SideRules | undefined {
+export function toSideRules(
+  side: Side,
+  owner: Place,
+  all: readonly Rule[],
+  askModel?: AskModel,
+): SideRules | undefined {
   if (all.length === 0) return undefined;
   return {
     side,
@@ -105,6 +109,8 @@ export function toSideRules(side: Side, owner: Place, all: readonly Rule[]): Sid
     spans: all.filter((rule): rule is SpanRule => 'createFinder' in rule.how),
     wholes: all.filter((rule): rule is WholeRule => 'judge' in rule.how),
     own: all.filter((rule): rule is OwnRule => 'check' in rule.how),
+    askModel,
+    asksModel: all.some(({ how }) => 'asksModel' in how),
   };
 }
 
@@ -149,6 +155,7 @@ export function toHow(check: Check): Rule['how'] {
   if (check.kind === 'pii') return { createFinder: createPersonalDataFinder(check.kinds) };
   if (check.kind === 'injection') return { judge: ({ text }) => findInjection(text) };
   if (check.kind === 'length') return { judge: ({ text }) => findLength(text.length, check) };
+  if (check.kind === 'model') return { judge: createModelJudge(check), asksModel: true };
   return { judge: createSchemaJudge(check.schema) };
 }
 

@@ -16,6 +16,24 @@ export type Action = z.infer<typeof Action>;
 export const PersonalData = z.enum(['email', 'phone', 'iban', 'card', 'ip', 'national-id', 'secret']);
 export type PersonalData = z.infer<typeof PersonalData>;
 
+/** What a model finds that it breaks a rule. */
+export const ModelCheck = z.strictObject({
+  kind: z.literal('model'),
+  rubric: z.string().trim().min(1).max(10_000).describe('What breaks the rule, in words for a model'),
+  labels: z
+    .array(
+      z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u, {
+        error: 'Use 1 to 40 letters, digits, " ", "-", "_" and "."',
+      }),
+    )
+    .max(20)
+    .default([])
+    .describe('What a hit can be; the one that the model chooses is its reason'),
+  model: z.string().min(1).max(200).optional().describe('Default: the default model of the box'),
+  timeoutMs: z.int().min(100).max(60_000).default(10_000).describe('How long its answer may take'),
+});
+export type ModelCheck = z.infer<typeof ModelCheck>;
+
 export const Check = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('regex'),
@@ -42,6 +60,7 @@ export const Check = z.discriminatedUnion('kind', [
     kind: z.literal('schema'),
     schema: z.record(z.string(), z.unknown()).describe('A JSON Schema; what it does not take is a hit'),
   }),
+  ModelCheck,
 ]);
 export type Check = z.infer<typeof Check>;
 

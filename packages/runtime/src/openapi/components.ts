@@ -11,7 +11,7 @@ import { Scorer } from '../evals/scorer.ts';
 import { Suite } from '../evals/suite.ts';
 import { BrowserInfo } from '../browser/change.ts';
 import { Connection } from '../connections/store.ts';
-import { Guardrail, Hit } from '../guardrails/store.ts';
+import { Guardrail, Hit, ModelCheck } from '../guardrails/store.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
 import { NotifyDelivery } from '../notify/deliveries.ts';
 import { Prompt, PromptText, PromptVersion } from '../prompts/store.ts';
@@ -123,4 +123,4 @@ export const COMPONENTS: Record<string, z.ZodType> = {
 };
 
 /** The same of inputs, which are written otherwise: what has a default need not be given. */
-export const INPUT_COMPONENTS: Record<string, z.ZodType> = { EvalScorer: Scorer };
+export const INPUT_COMPONENTS: Record<string, z.ZodType> = { EvalScorer: Scorer, GuardrailModelCheck: ModelCheck };

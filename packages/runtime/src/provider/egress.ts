@@ -66,8 +66,8 @@ const PRIVATE = blockList([
 export async function findRefusal(url: URL, policy: EgressPolicy): Promise<string | undefined> {
   const host = hostOf(url);
   const addresses = await resolveHost(host);
-  if (!addresses) return `The name "${host}" does not resolve.`;
-  const refusal = explainRefusal(addresses, host, policy);
+  const refusal = addresses ? explainRefusal(addresses, host, policy) : explainUnknown(host, policy);
+  if (!addresses && refusal === undefined) return `The name "${host}" does not resolve.`;
   return refusal && `${refusal}. ${ADVICE}`;
 }
 
@@ -79,7 +79,8 @@ export async function findPrivate(
 ): Promise<string | undefined> {
   const host = hostOf(url);
   const addresses = await resolveHost(host);
-  if (addresses) return explainRefusal(addresses, host, policy);
+  const refusal = addresses ? explainRefusal(addresses, host, policy) : explainUnknown(host, policy);
+  if (addresses || refusal !== undefined) return refusal;
   return letsUnknown ? undefined : `"${host}" does not resolve`;
 }
 
@@ -147,6 +148,13 @@ function explainRefusal(
     if (reason) return `"${host}" is ${reason}`;
   }
   return undefined;
+}
+
+/** Not every resolver knows the names of this machine; whoever resolves them elsewhere would come to it. */
+function explainUnknown(host: string, { allowLoopback, allowed }: EgressPolicy): string | undefined {
+  return isLoopbackHost(host) && !allowLoopback && !allowed.includes(host)
+    ? `"${host}" is a loopback address`
+    : undefined;
 }
 
 function refusalOf(address: string, host: string, policy: EgressPolicy): string | undefined {

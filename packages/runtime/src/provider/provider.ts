@@ -1,8 +1,8 @@
-import { currentRequest } from '../engine/context.ts';
 import { BoxError } from '../errors.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createLiveValue } from '../stores/live-value.ts';
 import { checkEgress } from './egress.ts';
+import { createFetchFor, policyToSet } from './given-address.ts';
 import type { EgressPolicy } from './egress.ts';
 import type { Fetch } from './http-fetch.ts';
 import { createPinnedFetch } from './pinned-fetch.ts';
@@ -58,7 +58,7 @@ export interface ModelProviderOptions {
 }
 
 export function createModelProvider({ environment, store, kv, egress, onStored }: ModelProviderOptions): ModelProvider {
-  const fetch = createPinnedFetch(egress);
+  const fetches = createFetchFor(egress, createPinnedFetch);
   const stored = createLiveValue({
     load: () => store.read(),
     topic: 'model-provider',
@@ -76,9 +76,8 @@ export function createModelProvider({ environment, store, kv, egress, onStored }
   return {
     info,
     async set(settings) {
-      // What a machine serves to itself is not for who asks from outside.
-      const policy = currentRequest()?.isTunnelled ? { ...egress, allowLoopback: false } : egress;
-      await checkEgress(parseBaseUrl(settings.baseUrl), policy);
+      const url = parseBaseUrl(settings.baseUrl);
+      await checkEgress(url, policyToSet(url, egress));
       await store.write(settings);
       await stored.changed();
       await onStored();
@@ -92,7 +91,7 @@ export function createModelProvider({ environment, store, kv, egress, onStored }
     async get() {
       if (environment) return environment;
       const settings = await stored.read();
-      if (settings) return { ...settings, fetch };
+      if (settings) return { ...settings, fetch: fetches(new URL(settings.baseUrl)) };
       throw new BoxError(
         'model_provider_missing',
         'No model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',

@@ -2,7 +2,7 @@ import { and, asc, eq, gt, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { dropChunkTable, makeChunkTable, rowsOf } from './chunk-table.ts';
-import type { CollectionStore } from './store.ts';
+import type { CollectionRow, CollectionStore } from './store.ts';
 import { ragCollections, ragIndexes, ragIngests } from './table.ts';
 
 export function createCollectionStore(db: Drizzle): CollectionStore {
@@ -52,16 +52,20 @@ export function createCollectionStore(db: Drizzle): CollectionStore {
         await makeChunkTable(tx, { indexId: index.id, dimension: index.dimension });
         return 'created';
       }),
-    update: (id, changes) =>
+    update: (id, change) =>
       db.transaction(async (tx) => {
+        const [before] = await tx.select().from(ragCollections).where(eq(ragCollections.id, id)).for('update');
+        if (!before) return false;
+        const changes = change(before);
         await tx
           .update(ragCollections)
           .set({ ...changes, updatedAt: new Date() })
           .where(eq(ragCollections.id, id));
-        if (changes.chunkSize === undefined) return;
+        if (!isCutOtherwise(before, changes)) return true;
         await tx.execute(sql`update ${ragIngests} set state = 'queued', error = null, attempts = 0, due_at = now(),
           lease_id = null, lease_until = null
           where index_id in (select id from ${ragIndexes} where collection_id = ${id} and state = 'building')`);
+        return true;
       }),
     remove: (name) =>
       db.transaction(async (tx) => {
@@ -88,3 +92,8 @@ const firstError = (isMeant: SQL): SQL =>
   sql`min(${ragIngests.documentId} || ': ' || ${ragIngests.error}) filter (where ${ragIngests.state} ${isMeant})`;
 
 const MOST_COLLECTIONS = 200;
+
+function isCutOtherwise(before: CollectionRow, after: Partial<CollectionRow>): boolean {
+  const names = ['chunkSize', 'chunkOverlap', 'chunkMarkdown'] as const;
+  return names.some((name) => after[name] !== undefined && after[name] !== before[name]);
+}

@@ -94,8 +94,8 @@ export function createCollections({ store, callEmbeddings, embeddingModel }: Col
     },
     async update(name, { chunking, ...changes }) {
       const { collection } = await open(name);
-      const cutting = chunking && toChunking(chunking, collection);
-      await store.update(collection.id, { ...cutting, ...changes });
+      const change = (before: CollectionRow) => ({ ...(chunking && toChunking(chunking, before)), ...changes });
+      if (!(await store.update(collection.id, change))) throw collectionNotFound(name);
       return show((await open(name)).collection);
     },
     async delete(name) {

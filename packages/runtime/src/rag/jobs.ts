@@ -14,43 +14,45 @@ export interface Job {
   version: number;
   /** In a row, without a batch that was kept; with this one. */
   attempts: number;
+  /** Of this time it was taken. */
+  leaseId: string;
 }
 
 /** Which documents are this process's to embed: a lease in the row of each says so. */
 export interface Jobs {
   /** The one that has been due for longest, of indexes that answer before those that are built. Undefined: none is. */
   claim(): Promise<Job | undefined>;
-  /** It has got on. False: it is no longer this process's, or no longer wanted. */
+  /** It has got on. False: another has taken it, or it is no longer wanted. */
   renew(job: Job): Promise<boolean>;
-  /** It is still at it. False: it is no longer this process's, or no longer wanted. */
+  /** It is still at it. False as above. */
   beat(job: Job): Promise<boolean>;
   /** Whoever looks after the pause has it. */
   putBack(job: Job, how: { reason: string | null; attempts: number; pauseMs: number }): Promise<void>;
   giveUp(job: Job, reason: string): Promise<void>;
-  /** What is true of its row while it is this process's. */
+  /** What is true of its row until another takes it, which may be in the same process. */
   mine(job: Job): SQL | undefined;
 }
 
 export function createJobs(db: Drizzle, leaseMs: number): Jobs {
-  const owner = randomUUID();
-  const mine = ({ indexId, documentId, version }: Job) =>
+  const mine = ({ indexId, documentId, version, leaseId }: Job) =>
     and(
       eq(ragIngests.indexId, indexId),
       eq(ragIngests.documentId, documentId),
       eq(ragIngests.version, version),
-      eq(ragIngests.leaseId, owner),
+      eq(ragIngests.leaseId, leaseId),
     );
   return {
     mine,
     async claim() {
       const [row] = await rowsOf<Job>(
         db,
-        sql`update ${ragIngests} set lease_id = ${owner}, state = 'embedding', attempts = attempts + 1, lease_until = ${later(leaseMs)}
+        sql`update ${ragIngests} set lease_id = ${randomUUID()}, state = 'embedding', attempts = attempts + 1, lease_until = ${later(leaseMs)}
           where (index_id, document_id) = (
             select index_id, document_id from ${ragIngests}
             where state in ('queued', 'embedding') and due_at <= now() and (lease_until is null or lease_until < now())
             order by is_anew, due_at limit 1 for update skip locked)
-          returning index_id as "indexId", collection_id as "collectionId", document_id as "documentId", version, attempts`,
+          returning index_id as "indexId", collection_id as "collectionId", document_id as "documentId", version, attempts,
+            lease_id as "leaseId"`,
       );
       return row;
     },

@@ -13,7 +13,7 @@ import { createCollectionStore } from './collection-rows.ts';
 import { createCollections, openCollection, toNext } from './collections.ts';
 import type { Collections, ListPage } from './collections.ts';
 import { createDocumentStore } from './document-rows.ts';
-import { collectionNotFound, documentNotFound, sqlStateOf, toAskedError } from './errors.ts';
+import { collectionNotFound, documentNotFound, toAskedError } from './errors.ts';
 import { createFileReader } from './files/read-file.ts';
 import type { GivenFile } from './files/read-file.ts';
 import { createIngest } from './ingest.ts';
@@ -25,6 +25,7 @@ import type { Chunk, Collection, Document, DocumentState, Metadata } from './sch
 import { searchOpened } from './search.ts';
 import { toDocument } from './show.ts';
 import type { Source } from './source.ts';
+import { createSteady } from './steady.ts';
 import type { IngestRow, Opened } from './store.ts';
 import { createVectors } from './vectors.ts';
 
@@ -106,22 +107,10 @@ export function createRag(options: RagOptions): Rag {
     if (!found) throw documentNotFound(id, opened.collection.name);
     return found;
   };
-  /** Once more where its table was replaced by that of another index in between. */
-  const steady = async <T>(name: string, work: (opened: Opened) => Promise<T>): Promise<T> => {
-    for (let opened = await open(name); ;) {
-      const { index } = opened;
-      try {
-        return await work(opened);
-      } catch (error) {
-        if (sqlStateOf(error) !== NO_TABLE) throw error;
-        opened = await open(name);
-        if (opened.index.id === index.id) throw error;
-      }
-    }
-  };
+  const steady = createSteady(open);
   const search = async (name: string, query: string, how: RagSearchOptions, asking: Asking): Promise<Found> => {
     const models = { asking, commonWords, rerankModel: rerankModel(), rerankMs: limits?.rerankMs };
-    const found = await steady(name, (opened) => searchOpened(db, opened, { query, ...how }, models));
+    const found = await steady.readAtOnce(name, (opened) => searchOpened(db, opened, { query, ...how }, models));
     const { error = null, model } = found.rerank ?? {};
     if (error !== null) log.warn(`A search was not reranked: ${error}`, { collection: name, model });
     return found;
@@ -147,6 +136,12 @@ export function createRag(options: RagOptions): Rag {
 
   return {
     ...collections,
+    async update(name, changes) {
+      const updated = await collections.update(name, changes);
+      // What is being embedded anew may have to be cut once more.
+      ingest.wake();
+      return updated;
+    },
     async reindex(name, to, signal) {
       await reindexing.begin(name, to, signal);
       ingest.wake();
@@ -161,7 +156,7 @@ export function createRag(options: RagOptions): Rag {
       };
     },
     document: (name, id, { limit, cursor }) =>
-      steady(name, async (opened) => {
+      steady.read(name, async (opened) => {
         const found = await findDocument(opened, id);
         const rows = await readChunks(db, opened.index, { documentId: id, cursor, limit: limit + 1 });
         const nextCursor = toNext(rows, limit, ({ chunk }) => String(chunk));
@@ -189,7 +184,3 @@ export function createRag(options: RagOptions): Rag {
     close: () => ingest.close(),
   };
 }
-
-// --- internal ---
-
-const NO_TABLE = '42P01';

@@ -30,31 +30,9 @@ export function toStatement(table: ChunkTable, { query, vector, byWords, topK, f
   const name = tableOf(table);
   const most = Math.max(topK * 4, CANDIDATES);
   const where = toConditions(filter);
-  const asked = vector ? sql`${toText(vector)}::${typeOf(table)}` : sql`null::${typeOf(table)}`;
   const rankings = Number(vector !== undefined) + Number(byWords);
-  return sql`with settings as materialized (
-      select set_config('hnsw.ef_search', ${String(Math.min(1_000, most))}, true),
-        set_config('hnsw.iterative_scan', 'strict_order', true)),
-    lexemes as materialized (
-      select lexeme, c.place from (
-        select lexeme from unnest(to_tsvector('simple', ${query})) limit ${MOST_WORDS}) as l
-      left join jsonb_array_elements_text(${JSON.stringify(common)}::jsonb) with ordinality as c (word, place)
-        on c.word = lexeme),
-    asked as materialized (
-      select string_agg('''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''', ' | ')::tsquery as words
-      from lexemes
-      where place is null
-        or place = (select max(place) from lexemes having count(*) = count(place))),
-    near as materialized (
-      select id, distance, row_number() over (order by distance, id) as rank from (
-        select id, embedding <=> ${asked} as distance from ${name}
-        where ${vector ? sql`(select count(*) from settings) > 0` : sql`false`} and ${where}
-        order by embedding <=> ${asked} limit ${most}) as nearest),
-    matched as materialized (
-      select id, row_number() over (order by weight desc, id) as rank from (
-        select id, ts_rank(words, (select words from asked), 1) as weight from ${name}
-        where ${byWords ? sql`words @@ (select words from asked)` : sql`false`} and ${where}
-        order by weight desc, id limit ${most}) as best),
+  return sql`with ${vector ? toNear({ name, where, most }, sql`${toText(vector)}::${typeOf(table)}`) : NONE_NEAR},
+    ${byWords ? toMatched({ name, where, most }, query, common) : NONE_MATCHED},
     fused as (
       select coalesce(near.id, matched.id) as id, near.rank as vector_rank, matched.rank as text_rank, near.distance,
         (coalesce(1.0 / (${RRF} + near.rank), 0) + coalesce(1.0 / (${RRF} + matched.rank), 0))::float8 as score
@@ -68,6 +46,42 @@ export function toStatement(table: ChunkTable, { query, vector, byWords, topK, f
 }
 
 // --- internal ---
+
+interface Ranking {
+  name: SQL;
+  where: SQL;
+  most: number;
+}
+
+const NONE_NEAR = sql`near as (select null::bigint as id, null::float8 as distance, null::bigint as rank where false)`;
+const NONE_MATCHED = sql`matched as (select null::bigint as id, null::bigint as rank where false)`;
+
+function toNear({ name, where, most }: Ranking, asked: SQL): SQL {
+  return sql`settings as materialized (
+      select set_config('hnsw.ef_search', ${String(Math.min(1_000, most))}, true),
+        set_config('hnsw.iterative_scan', 'strict_order', true)),
+    near as materialized (
+      select id, distance, row_number() over (order by distance, id) as rank from (
+        select id, embedding <=> ${asked} as distance from ${name}
+        where (select count(*) from settings) > 0 and ${where}
+        order by distance limit ${most}) as nearest)`;
+}
+
+function toMatched({ name, where, most }: Ranking, query: string, common: readonly string[]): SQL {
+  return sql`lexemes as materialized (
+      select lexeme, array_position(string_to_array(${common.join('\n')}, E'\n'), lexeme) as place
+      from unnest(to_tsvector('simple', ${query})) limit ${MOST_WORDS}),
+    asked as materialized (
+      select string_agg('''' || replace(replace(lexeme, '\\', '\\\\'), '''', '''''') || '''', ' | ')::tsquery as words
+      from lexemes
+      where place is null
+        or place = (select max(place) from lexemes having count(*) = count(place))),
+    matched as materialized (
+      select id, row_number() over (order by weight desc, id) as rank from (
+        select id, ts_rank(words, (select words from asked), 1) as weight from ${name}
+        where words @@ (select words from asked) and ${where}
+        order by weight desc, id limit ${most}) as best)`;
+}
 
 /** What rankings are fused with, as those who found it chose it. */
 const RRF = 60;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
+import { SECRET_NAME, SECRET_NAME_RULE } from './name.ts';
 import { Secret, secretNotFound } from './secrets.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -59,13 +60,7 @@ export const setSecret = operation({
   secret: ['value'],
   errors: ['secret_exists'],
   input: z.strictObject({
-    name: z
-      .string()
-      .regex(
-        /^[A-Za-z_][A-Za-z0-9_.-]{0,127}$/,
-        'Use 1 to 128 letters, digits, "_", "." and "-", beginning with a letter or "_"',
-      )
-      .describe('1 to 128 letters, digits, "_", "." and "-"'),
+    name: z.string().regex(SECRET_NAME, SECRET_NAME_RULE).describe('1 to 128 letters, digits, "_", "." and "-"'),
     value,
   }),
   output: Secret,

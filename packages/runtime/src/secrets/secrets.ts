@@ -1,4 +1,4 @@
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray } from 'drizzle-orm';
 import { z } from 'zod';
 import { BoxError } from '../errors.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
@@ -24,6 +24,8 @@ export interface Secrets {
   /** By name. Throws `invalid_cursor`. */
   list(page: { limit: number; cursor?: string }): Promise<{ items: Secret[]; nextCursor: string | null }>;
   find(name: string): Promise<Secret | undefined>;
+  /** Those of the names that are not set, in their order. */
+  missing(names: readonly string[]): Promise<string[]>;
   /** Throws `secret_exists`: a value is written once, and replaced by `rotate`. */
   create(name: string, value: string, by: string): Promise<Secret>;
   /** Throws `secret_not_found`. */
@@ -85,6 +87,14 @@ export function createSecrets({ db, key, installation, isBlank = () => false }: 
     async find(name) {
       const row = await findRow(name);
       return row && toSecret(row);
+    },
+    async missing(names) {
+      if (names.length === 0 || isBlank()) return [...names];
+      const rows = await db
+        .select({ name: secrets.name })
+        .from(secrets)
+        .where(and(eq(secrets.owner, OWNER), inArray(secrets.name, [...names])));
+      return names.filter((name) => !rows.some((row) => row.name === name));
     },
     async create(name, value, by) {
       const sealed = seal(key, await placeOf(name, 1), value);

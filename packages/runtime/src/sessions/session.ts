@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ConversationMessage } from '../agents/turn/input.ts';
+import { TRIGGER_OWNER } from '../agents/turn/session-store.ts';
 import type { SessionOwner } from '../agents/turn/session-store.ts';
 import { Approval } from '../approvals/approvals.ts';
 import { RunStatus } from '../runs/run.ts';
@@ -14,8 +15,8 @@ export const Session = z.object({
     .describe('`session`: the box keeps the messages. `conversation`: it only groups the turns'),
   owner: z
     .object({
-      kind: z.enum(['person', 'client', 'user']),
-      id: z.string().describe("A person's `sub`, the client, or what that calls its user"),
+      kind: z.enum(['person', 'client', 'user', 'trigger']),
+      id: z.string().describe("A person's `sub`, the client, what that calls its user, or the id of the trigger"),
       client: z.string().nullable(),
     })
     .nullable()
@@ -32,6 +33,7 @@ export type Session = z.infer<typeof Session>;
 /** An owner as it is shown. */
 export function toShownOwner({ id, client, userId }: SessionOwner): Session['owner'] {
   if (id === '') return null;
+  if (id.startsWith(TRIGGER_OWNER)) return { kind: 'trigger', id: id.slice(TRIGGER_OWNER.length), client: null };
   if (client === null) return { kind: 'person', id: id.replace(/^person /, ''), client };
   return userId === null ? { kind: 'client', id: client, client } : { kind: 'user', id: userId, client };
 }

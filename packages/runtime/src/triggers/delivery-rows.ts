@@ -25,12 +25,12 @@ export type Stored = { outcome: 'stored' | 'repeated'; id: string } | { outcome:
 export interface DeliveryRows {
   /** Committed when it answers. */
   add(delivery: NewDelivery): Promise<Stored>;
-  /** The same request again, as a delivery of its own. Undefined: there is none whose request is kept. */
+  /** The same request again, as a delivery of its own. `unknown`: there is none whose request is kept. */
   repeat(
     triggerId: string,
     deliveryId: string,
     as: { id: string; armedBy: string | null },
-  ): Promise<DeliveryRow | undefined>;
+  ): Promise<DeliveryRow | 'unknown' | 'full'>;
   find(triggerId: string, id: string): Promise<DeliveryRow | undefined>;
   /** Newest first, without their requests. */
   listRecent(triggerId: string, limit: number): Promise<Omit<DeliveryRow, 'request'>[]>;
@@ -42,24 +42,20 @@ export interface DeliveryRows {
 
 export function createDeliveryRows(db: Drizzle, limits: TriggerLimits): DeliveryRows {
   const { request: _, ...columns } = getTableColumns(table);
+  const isFull = async (tx: Pick<Drizzle, 'select'>, triggerId: string): Promise<boolean> => {
+    const waiting = await tx
+      .select({ id: table.id })
+      .from(table)
+      .where(and(eq(table.triggerId, triggerId), isWaiting))
+      .limit(limits.mostPending);
+    return waiting.length >= limits.mostPending;
+  };
   return {
     add: (delivery) =>
       db.transaction(async (tx) => {
         const { triggerId, same } = delivery;
-        const [trigger] = await tx
-          .select({ id: triggers.id })
-          .from(triggers)
-          .where(eq(triggers.id, triggerId))
-          .for('key share');
-        if (!trigger) return { outcome: 'gone' };
-        if (delivery.state === 'pending') {
-          const waiting = await tx
-            .select({ id: table.id })
-            .from(table)
-            .where(and(eq(table.triggerId, triggerId), isWaiting))
-            .limit(limits.mostPending);
-          if (waiting.length >= limits.mostPending) return { outcome: 'full' };
-        }
+        if (!(await isThere(tx, triggerId))) return { outcome: 'gone' };
+        if (delivery.state === 'pending' && (await isFull(tx, triggerId))) return { outcome: 'full' };
         const isSame = and(eq(table.triggerId, triggerId), eq(table.dedupeKey, same?.key ?? ''));
         if (same && same.forMs !== null)
           await tx
@@ -75,16 +71,19 @@ export function createDeliveryRows(db: Drizzle, limits: TriggerLimits): Delivery
         const [known] = await tx.select({ id: table.id }).from(table).where(isSame);
         return known ? { outcome: 'repeated', id: known.id } : { outcome: 'gone' };
       }),
-    repeat: async (triggerId, deliveryId, { id, armedBy }) => {
-      const [known] = await db.select().from(table).where(at(triggerId, deliveryId));
-      if (!known || known.request === null) return undefined;
-      const { event, senderId, request, bytes } = known;
-      const [row] = await db
-        .insert(table)
-        .values({ id, triggerId, state: 'pending', event, senderId, request, bytes, redeliveryOf: deliveryId, armedBy })
-        .returning();
-      return row;
-    },
+    repeat: (triggerId, deliveryId, { id, armedBy }) =>
+      db.transaction(async (tx) => {
+        const [known] = await tx.select().from(table).where(at(triggerId, deliveryId));
+        if (!known || known.request === null || !(await isThere(tx, triggerId))) return 'unknown';
+        if (await isFull(tx, triggerId)) return 'full';
+        const { event, senderId, request, bytes } = known;
+        const again = { event, senderId, request, bytes, redeliveryOf: deliveryId, armedBy };
+        const [row] = await tx
+          .insert(table)
+          .values({ id, triggerId, state: 'pending', ...again })
+          .returning();
+        return row!;
+      }),
     async find(triggerId, id) {
       const [row] = await db.select().from(table).where(at(triggerId, id));
       return row;
@@ -138,6 +137,12 @@ export function toStoredDelivery({ same, request, ...delivery }: NewDelivery) {
 export const isWaiting = inArray(table.state, ['pending', 'failed']);
 
 // --- internal ---
+
+/** Until the end of the transaction. */
+async function isThere(tx: Pick<Drizzle, 'select'>, triggerId: string): Promise<boolean> {
+  const found = await tx.select({ id: triggers.id }).from(triggers).where(eq(triggers.id, triggerId)).for('key share');
+  return found.length > 0;
+}
 
 const FORGOTTEN_AT_ONCE = 5_000;
 

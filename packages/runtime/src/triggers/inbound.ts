@@ -5,6 +5,7 @@ import type { Mask } from '../mask.ts';
 import type { CountingKv } from '../stores/kv-counting.ts';
 import { toNewDelivery } from './arrival.ts';
 import type { DeliveryRows } from './delivery-rows.ts';
+import { queueFull } from './limits.ts';
 import type { TriggerLimits } from './limits.ts';
 import { toBody, toHeaders, toQuery } from './request.ts';
 import type { InboundRequest } from './request.ts';
@@ -98,10 +99,7 @@ export function createInbound(options: InboundOptions) {
     if (stored.outcome === 'stored') return { deliveryId: stored.id, state: delivery.state };
     if (stored.outcome === 'repeated') return { deliveryId: stored.id, state: 'repeated' };
     if (stored.outcome === 'gone') throw invalidSignature();
-    throw new BoxError(
-      'trigger_queue_full',
-      `${limits.mostPending} deliveries of this trigger wait for their runs. Send it again later.`,
-    );
+    throw queueFull(limits);
   };
 }
 

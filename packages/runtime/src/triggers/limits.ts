@@ -1,3 +1,5 @@
+import { BoxError } from '../errors.ts';
+
 /** What senders and deliveries are held to. */
 export interface TriggerLimits {
   /** Of one request. */
@@ -61,3 +63,10 @@ export const TRIGGER_LIMITS: TriggerLimits = {
   keptBytes: 67_108_864,
   keptMs: 14 * 24 * 3_600_000,
 };
+
+export function queueFull({ mostPending }: Pick<TriggerLimits, 'mostPending'>): BoxError {
+  return new BoxError(
+    'trigger_queue_full',
+    `${mostPending} deliveries of this trigger wait for their runs. Send it again later.`,
+  );
+}

@@ -119,7 +119,7 @@ export const redeliverTrigger = operation({
   route: 'POST /api/triggers/:id/deliveries/:deliveryId/redeliver',
   kind: 'write',
   permission: 'triggers:write',
-  errors: ['trigger_not_found', 'delivery_not_found'],
+  errors: ['trigger_not_found', 'delivery_not_found', 'trigger_queue_full'],
   input: z.strictObject({ id, deliveryId: z.string().describe('The id of the delivery') }),
   output: TriggerDelivery,
   handle: ({ triggers }, input, { caller }) => triggers.redeliver(input.id, input.deliveryId, caller),

@@ -1,4 +1,5 @@
 import type { GuardedFetch } from '../connections/guarded-fetch.ts';
+import { followRedirects, toForeignHeaders } from '../connections/redirects.ts';
 import { BoxError } from '../errors.ts';
 import { capAnswer } from '../http/capped-answer.ts';
 import type { TriggerLimits } from './limits.ts';
@@ -65,8 +66,6 @@ export function createAsk({ fetchFor, fetchAs, limits }: AskOptions): Ask {
 
 // --- internal ---
 
-const MOST_REDIRECTS = 3;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MOST_VALIDATOR = 500;
 const LONGEST_WAIT_MS = 24 * 3_600_000;
 
@@ -81,23 +80,10 @@ function lowered(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** Each address is looked at anew. */
-async function follow(fetch: GuardedFetch, first: URL, headers: Headers, signal: AbortSignal): Promise<Response> {
-  let url = first;
-  for (let redirects = 0; ; redirects++) {
-    const answer = await fetch(url, { method: 'GET', headers, body: undefined, signal });
-    const location = REDIRECTS.has(answer.status) ? answer.headers.get('location') : null;
-    if (location === null) return answer;
-    await answer.body?.cancel();
-    const next = URL.canParse(location, url.href) ? new URL(location, url) : undefined;
-    if (redirects === MOST_REDIRECTS || !next || !/^https?:$/.test(next.protocol))
-      throw new BoxError('connection_failed', `${url.origin} redirects where it is not followed.`);
-    if (url.protocol === 'https:' && next.protocol !== 'https:')
-      throw new BoxError('connection_failed', `${url.origin} redirects to an address that is not https.`);
-    next.username = '';
-    next.password = '';
-    url = next;
-  }
+/** The service alone is sent what the poll says of itself: it may be a key. */
+function follow(fetch: GuardedFetch, first: URL, headers: Headers, signal: AbortSignal): Promise<Response> {
+  const headersFor = ({ origin }: URL) => (origin === first.origin ? new Headers(headers) : toForeignHeaders(headers));
+  return followRedirects({ fetch, url: first, method: 'GET', headersFor, signal });
 }
 
 async function read(answer: Response, mostBytes: number): Promise<Buffer> {

@@ -1,8 +1,10 @@
+import { createGuardedFetch } from '../connections/guarded-fetch.ts';
 import type { Connections } from '../connections/connections.ts';
 import { BoxError } from '../errors.ts';
 import type { EgressPolicy } from '../provider/egress.ts';
+import { createFetchFor } from '../provider/given-address.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import { createPollFetch, requirePollAddress } from './poll-address.ts';
+import { requirePollAddress } from './poll-address.ts';
 import { createAsk } from './poll-request.ts';
 import { createPollRows } from './poll-rows.ts';
 import type { Poll } from './poll-settings.ts';
@@ -28,7 +30,7 @@ export function createPolling({ db, connections, egress, ...options }: PollingOp
     ...options,
     polls: createPollRows(db, limits),
     ask: createAsk({
-      fetchFor: createPollFetch(egress),
+      fetchFor: createFetchFor(egress, createGuardedFetch),
       fetchAs: (connection, { name, signal }, path, init) =>
         connections.fetch(connection, { kind: 'trigger', name, user: null, signal }, path, init),
       limits,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Agents } from '../agents/agents.ts';
-import { BOX_OWNER } from '../agents/turn/session-store.ts';
+import { triggerOwner } from '../agents/turn/session-store.ts';
+import type { SessionOwner } from '../agents/turn/session-store.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
 import { readArmedBy } from '../jobs/armed-by.ts';
@@ -35,7 +36,7 @@ export function createStartDelivery({ workflows, agents }: StartDeliveryOptions)
     });
     return 'runId' in started ? { runId: started.runId, queueId: null } : { runId: null, queueId: started.triggerId };
   };
-  const startTurn = async (agent: string, said: { message: string; session: string }, delivery: DeliveryRow) => {
+  const startTurn = async (agent: string, said: Said, delivery: DeliveryRow) => {
     const digest = createHash('sha256')
       .update(JSON.stringify([said.message, said.session]))
       .digest('hex');
@@ -45,7 +46,7 @@ export function createStartDelivery({ workflows, agents }: StartDeliveryOptions)
       parameters: {},
       trigger: 'trigger',
       key: { key: keyOf(delivery), scope: ['trigger'], digest: { digest } },
-      ...(said.session === '' ? {} : { session: { name: said.session, kind: 'session', owner: BOX_OWNER } }),
+      ...(said.session === '' ? {} : { session: { name: said.session, kind: 'session', owner: said.owner } }),
     });
     turn.leave();
     return { runId: turn.runId, queueId: null };
@@ -66,7 +67,7 @@ export function createStartDelivery({ workflows, agents }: StartDeliveryOptions)
         'The mapping makes an empty message of what came: its places have nothing.',
       );
     const session = fillText(mapping?.session ?? '', scope).slice(0, MOST_SESSION);
-    return startTurn(target.agent, { message, session }, delivery);
+    return startTurn(target.agent, { message, session, owner: triggerOwner(trigger.id) }, delivery);
   };
 }
 
@@ -82,6 +83,13 @@ export function toScope(
 // --- internal ---
 
 const MOST_SESSION = 200;
+
+interface Said {
+  message: string;
+  /** Empty: none. What names it was written by a sender: it is one of its trigger, and leads to no other. */
+  session: string;
+  owner: SessionOwner;
+}
 
 function keyOf({ id }: DeliveryRow): string {
   return `delivery:${id}`;

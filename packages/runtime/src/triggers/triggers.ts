@@ -23,7 +23,7 @@ import { checkSecret, withGiven } from './given.ts';
 import type { GivenTrigger } from './given.ts';
 import { createInbound } from './inbound.ts';
 import type { Received } from './inbound.ts';
-import { TRIGGER_LIMITS } from './limits.ts';
+import { queueFull, TRIGGER_LIMITS } from './limits.ts';
 import type { TriggerLimits } from './limits.ts';
 import { asksForOther } from './poll-settings.ts';
 import { createPolling } from './polling.ts';
@@ -50,7 +50,7 @@ export interface Triggers {
   create(trigger: NewTrigger, by: string): Promise<Trigger>;
   /** Throws `trigger_not_found` and `trigger_invalid` likewise. */
   update(id: string, given: GivenTrigger & SecretChange): Promise<Trigger>;
-  /** Throws `trigger_not_found`, `delivery_not_found`. */
+  /** Throws `trigger_not_found`, `delivery_not_found`, `trigger_queue_full`. */
   redeliver(id: string, deliveryId: string, caller: Caller): Promise<TriggerDelivery>;
   /** Throws `trigger_not_found`. */
   delete(id: string): Promise<void>;
@@ -177,9 +177,9 @@ export function createTriggers(options: TriggersOptions): Triggers {
     },
     async redeliver(id, deliveryId, caller) {
       await find(id);
-      const armedBy = caller.via ? toArmedBy([toStartedBy(caller)]) : null;
-      const row = await deliveries.repeat(id, deliveryId, { id: newDeliveryId(), armedBy });
-      if (!row) throw deliveryNotFound(id, deliveryId);
+      const row = await deliveries.repeat(id, deliveryId, { id: newDeliveryId(), armedBy: armedByOf(caller) });
+      if (row === 'unknown') throw deliveryNotFound(id, deliveryId);
+      if (row === 'full') throw queueFull(limits);
       worker.nudge();
       return toDelivery(row);
     },
@@ -204,6 +204,10 @@ export function createTriggers(options: TriggersOptions): Triggers {
 }
 
 // --- internal ---
+
+function armedByOf(caller: Caller): string | null {
+  return caller.via ? toArmedBy([toStartedBy(caller)]) : null;
+}
 
 const SHOWN = 50;
 const FORGET_EACH = 100;

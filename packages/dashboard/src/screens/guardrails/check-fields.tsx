@@ -47,6 +47,7 @@ function OfKind({ check, onChange }: CheckFieldsProps) {
   if (kind === 'length') return <Length check={check} onChange={onChange} />;
   if (kind === 'injection')
     return <p className="text-xs text-muted">Text of others that gives the model orders, as in results of tools.</p>;
+  if (kind === 'model') return <Model check={check} onChange={onChange} />;
   const member = kind === 'schema' ? 'schema' : 'json';
   return (
     <Field label={kind === 'schema' ? 'JSON Schema' : 'Check'}>
@@ -81,6 +82,41 @@ function Words({ check, onChange }: CheckFieldsProps) {
       <Checkbox value={check.wholeWord} onChange={(wholeWord) => onChange({ wholeWord })}>
         Not as a part of a longer word
       </Checkbox>
+    </>
+  );
+}
+
+function Model({ check, onChange }: CheckFieldsProps) {
+  return (
+    <>
+      <Field label="Rule" hint="What a text must not be, in words for a model. Each text costs a call of it">
+        {(parts) => (
+          <Textarea
+            {...parts}
+            rows={4}
+            value={check.rubric}
+            onChange={({ target }) => onChange({ rubric: target.value })}
+          />
+        )}
+      </Field>
+      <Field
+        label="Labels"
+        hint="What a hit can be, one a line. The one that the model chooses is the reason of the hit"
+      >
+        {(parts) => (
+          <Textarea
+            {...parts}
+            rows={3}
+            value={check.labels}
+            onChange={({ target }) => onChange({ labels: target.value })}
+          />
+        )}
+      </Field>
+      <Field label="Model" hint="Empty: the default model of the box">
+        {(parts) => (
+          <Input {...parts} value={check.model} onChange={({ target }) => onChange({ model: target.value.trim() })} />
+        )}
+      </Field>
     </>
   );
 }

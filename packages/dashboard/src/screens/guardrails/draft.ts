@@ -12,6 +12,12 @@ export interface CheckDraft {
   min: string;
   max: string;
   schema: string;
+  rubric: string;
+  /** One a line. */
+  labels: string;
+  model: string;
+  /** As the rule has it: the form does not ask. */
+  timeoutMs?: number;
   json: string;
 }
 
@@ -25,6 +31,7 @@ export const KINDS = [
   ['injection', 'Prompt injection'],
   ['length', 'Length'],
   ['schema', 'A JSON Schema it must fit'],
+  ['model', 'A model judges it'],
   ['json', 'Another, as JSON'],
 ] as const;
 
@@ -64,6 +71,9 @@ const EMPTY: RuleDraft = {
     min: '',
     max: '',
     schema: '{\n  "type": "object"\n}',
+    rubric: '',
+    labels: '',
+    model: '',
     json: '{\n  "kind": ""\n}',
   },
 };
@@ -84,31 +94,46 @@ function toCheckDraft(check: Rule['check']): CheckDraft {
   if (check.kind === 'length')
     return { ...draft, kind: 'length', min: String(check.min ?? ''), max: String(check.max ?? '') };
   if (check.kind === 'schema') return { ...draft, kind: 'schema', schema: toJson(check.schema) };
+  if (check.kind === 'model') {
+    const { rubric, labels, model = '', timeoutMs } = check;
+    return { ...draft, kind: 'model', rubric, labels: labels.join('\n'), model, timeoutMs };
+  }
   return { ...draft, kind: 'json', json: toJson(check) };
 }
 
 function toCheck(draft: CheckDraft): NewCheck {
   const { kind, ignoreCase } = draft;
   if (kind === 'regex') return { kind, pattern: draft.pattern, ignoreCase };
-  if (kind === 'words') return { kind, words: listWords(draft), ignoreCase, wholeWord: draft.wholeWord };
+  if (kind === 'words') return { kind, words: listLines(draft.words), ignoreCase, wholeWord: draft.wholeWord };
   if (kind === 'pii') return { kind, kinds: [...draft.personalData] as never };
   if (kind === 'injection') return { kind };
   if (kind === 'length') return { kind, ...toBound('min', draft.min), ...toBound('max', draft.max) };
   if (kind === 'schema') return { kind, schema: parse('The schema', draft.schema) as Record<string, unknown> };
+  if (kind === 'model') {
+    const { rubric, labels, model, timeoutMs } = draft;
+    return {
+      kind,
+      rubric,
+      labels: listLines(labels),
+      ...(model === '' ? {} : { model }),
+      ...(timeoutMs && { timeoutMs }),
+    };
+  }
   return parse('The check', draft.json) as NewCheck;
 }
 
 function isEmpty(draft: CheckDraft): boolean {
   if (draft.kind === 'regex') return draft.pattern === '';
-  if (draft.kind === 'words') return listWords(draft).length === 0;
+  if (draft.kind === 'words') return listLines(draft.words).length === 0;
+  if (draft.kind === 'model') return draft.rubric.trim() === '';
   if (draft.kind === 'pii') return draft.personalData.length === 0;
   return draft.kind === 'length' && draft.min === '' && draft.max === '';
 }
 
-function listWords({ words }: CheckDraft): string[] {
-  return words
+function listLines(text: string): string[] {
+  return text
     .split('\n')
-    .map((word) => word.trim())
+    .map((line) => line.trim())
     .filter(Boolean);
 }
 

@@ -51,6 +51,7 @@ export function summaryOf(check: Rule['check']): string {
   if (check.kind === 'pii') return check.kinds.join(', ');
   if (check.kind === 'injection') return 'prompt injection';
   if (check.kind === 'length') return lengthOf(check);
+  if (check.kind === 'model') return `by a model: ${check.rubric.slice(0, 80)}`;
   return check.kind === 'code' ? 'a check in code' : 'a JSON Schema';
 }
 

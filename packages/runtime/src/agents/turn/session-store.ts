@@ -23,6 +23,14 @@ export interface SessionOwner {
 
 export const BOX_OWNER: SessionOwner = Object.freeze({ id: '', client: null, userId: null });
 
+/** What stands before the id of a trigger that owns a session. */
+export const TRIGGER_OWNER = 'trigger ';
+
+/** Of what senders say to agents by one trigger: neither another trigger nor the code of the box goes on with it. */
+export function triggerOwner(id: string): SessionOwner {
+  return { id: TRIGGER_OWNER + id, client: null, userId: null };
+}
+
 /** A conversation as a turn finds it. */
 export interface Conversation {
   messages: ConversationMessage[];
