@@ -4,7 +4,7 @@ import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { signUserToken } from '../src/client.ts';
 import { svc } from '../src/svc.ts';
-import { call, json, setupBoxes, toStep, until } from './_setup.ts';
+import { call, json, setupBoxes, startProvider, toModelStream, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 // What whoever has a key with a budget may try to use more, on a box of its own over HTTP.
@@ -248,4 +248,151 @@ describe('turns that wait for their client', () => {
 test.each([0, -1, 0.5, 1e99, '1', true, [], { day: 1 }])('%j is no budget', async (tokensPerDay) => {
   const body = { name: 'shop', grants: { workflows: 'all' }, limits: { tokensPerDay } };
   expect((await call(await shared(), 'POST /api/keys', body, as(TOKEN))).status).toBe(400);
+});
+
+describe('a turn whose usage nobody says', () => {
+  const talk = (url: string, key: Key, content: string, signal?: AbortSignal) =>
+    fetch(
+      `${url}/wire-a/v1/chat/completions`,
+      json(
+        { model: 'asker', stream: true, messages: [{ role: 'user', content }] },
+        { headers: as(key.value), ...(signal ? { signal } : {}) },
+      ),
+    );
+
+  test('as its client goes before the end, counts all the same', async () => {
+    const url = await (await shared()).listen();
+    const key = await makeKey({ tokensPerDay: 100 });
+    const long = `say:${'word '.repeat(400)}`;
+    const goAway = async () => {
+      const gone = new AbortController();
+      const answer = await talk(url, key, `delay:5; ${long}`, gone.signal).catch(() => undefined);
+      const reader = answer?.body?.getReader();
+      await reader?.read().catch(() => {});
+      gone.abort();
+      await reader?.read().catch(() => {});
+    };
+    const cost = await costOf(async () => {
+      for (let n = 0; n < 8; n++) await goAway();
+    });
+    expect(cost).toBeLessThan(4);
+  });
+
+  test('as its provider says nothing of it, counts all the same', async () => {
+    let calls = 0;
+    const provider = await startProvider((response) => {
+      calls++;
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(toModelStream([{ role: 'assistant', content: 'word '.repeat(400) }]));
+    });
+    const box = await boxes.open({
+      agents: { asker },
+      provider: { baseUrl: provider.url, apiKey: 'key' },
+      options: { host: 'image', strategy: operatorToken(TOKEN) },
+    });
+    const url = await box.listen();
+    const body = { name: 'shop', grants: { agents: 'all', workflows: [] }, limits: { tokensPerDay: 100 } };
+    const key = (await call<Key>(box, 'POST /api/keys', body, as(TOKEN))).body;
+    for (let n = 0; n < 8; n++) await (await talk(url, key, 'hello')).text();
+    expect(calls).toBeLessThan(4);
+  });
+});
+
+describe('what a client changes about its requests', () => {
+  const messages = [{ role: 'user', content: 'say:hello' }];
+  const send = async (path: string, body: object, headers: Record<string, string>, method = 'POST') => {
+    const answer = await fetch(`${await (await shared()).listen()}${path}`, json(body, { method, headers }));
+    return { status: answer.status, text: await answer.text() };
+  };
+  const chat = (headers: Record<string, string>, more: object = {}) =>
+    send('/wire-a/v1/chat/completions', { model: 'asker', messages, ...more }, headers);
+
+  test('gives it no more requests a minute: neither another header, another wire, nor one that is refused', async () => {
+    const key = await makeKey({ requestsPerMinute: 6 }, { users: true });
+    const ways = [
+      await chat(as(key.value)),
+      await send('/wire-b/v1/messages/count_tokens', { model: 'asker', messages }, { 'x-api-key': key.value }),
+      await chat(as(key.value, { 'x-svc-user': 'ada' })),
+      await chat(as(await signUserToken(key as never, { sub: 'bob' }))),
+      await chat(as(key.value), { model: 'nobody' }),
+      await send('/api/workflows/nothing/start', {}, as(key.value)),
+    ];
+    expect(ways.filter(({ status }) => status === 429)).toEqual([]);
+    for (const [n, more] of [
+      {},
+      { 'x-svc-user': 'eve' },
+      { 'x-forwarded-for': '198.51.100.7' },
+      { 'x-api-key': key.value },
+      { 'idempotency-key': 'another' },
+    ].entries())
+      expect([n, (await chat(as(key.value, more as Record<string, string>))).status]).toEqual([n, 429]);
+  });
+
+  test('asks for no more answers at once than one', async () => {
+    const key = await makeKey({ tokensPerDay: 1 });
+    const cost = await costOf(async () => {
+      for (const more of [{ n: 100 }, { best_of: 50 }, { models: ['a', 'b'] }, { fallbacks: ['a'] }, { echo: true }])
+        await chat(as(key.value), more);
+    });
+    expect(cost).toBeLessThanOrEqual(1);
+  });
+
+  test('neither spends what is another user’s, nor has what that one has left', async () => {
+    const key = await makeKey({ users: { tokensPerDay: 1 } }, { users: true });
+    const one = (user: string) => chat(as(key.value, { 'x-svc-user': user }));
+    expect((await one('ada')).status).toBe(200);
+    await until(async () => (await one('ada')).status === 429);
+    for (const user of ['bob', 'Ada', 'ada/', 'ada%2F', 'ada%20'])
+      expect([user, (await one(user)).status]).toEqual([user, 200]);
+    expect((await one('ada')).status).toBe(429);
+  });
+
+  test('does not free it of what a turn has used that it stops, or that an operator cancels', async () => {
+    const url = await (await shared()).listen();
+    const long = { role: 'user', content: `delay:400; say:${'word '.repeat(400)}` };
+    const stop: Record<string, (name: string, key: Key) => Promise<unknown>> = {
+      'over AG-UI': (name, key) =>
+        fetch(`${url}/agui/v1/agents/asker/${name}/stream`, { method: 'DELETE', headers: as(key.value) }),
+      'as a page': (name, key) =>
+        fetch(`${url}/ui/v1/agents/asker/${name}/stream`, { method: 'DELETE', headers: as(key.value) }),
+      'by an operator': async () => {
+        const box = await shared();
+        const { body } = await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?limit=1', undefined, as(TOKEN));
+        return call(box, `POST /api/runs/${body.items[0]?.runId}/cancel`, {}, as(TOKEN));
+      },
+    };
+    for (const [how, end] of Object.entries(stop)) {
+      const key = await makeKey({ tokensPerDay: 100 });
+      const name = `stopped ${how}`.replaceAll(' ', '-');
+      const cost = await costOf(async () => {
+        for (let n = 0; n < 4; n++) {
+          const before = boxes.model.requests.length;
+          const session = { 'x-svc-session': name };
+          const going = send(
+            '/wire-a/v1/chat/completions',
+            { model: 'asker', messages: [long] },
+            as(key.value, session),
+          );
+          let isOver = false;
+          void going.then(() => (isOver = true));
+          await until(() => isOver || boxes.model.requests.length > before);
+          if (!isOver) await end(name, key);
+          await going;
+        }
+      });
+      expect([how, cost <= 2]).toEqual([how, true]);
+    }
+  });
+
+  test('repeats no answer for free that it has not asked for', async () => {
+    const key = await makeKey({ tokensPerDay: 1 });
+    const once = { 'idempotency-key': 'the-same' };
+    const cost = await costOf(async () => {
+      expect((await chat(as(key.value, once))).status).toBe(200);
+      // The same is answered again, and another is not asked under its key.
+      for (const more of [{}, { temperature: 0.1 }, { messages: [{ role: 'user', content: 'say:other' }] }])
+        await chat(as(key.value, once), more);
+    });
+    expect(cost).toBe(1);
+  });
 });

@@ -202,6 +202,34 @@ describe('an MCP server', () => {
     expect(second).toBe(first);
   });
 
+  test('gives an agent that names tools of it no other one, and says which it has not', async () => {
+    const server = await startServer();
+    const box = await boxes.open({
+      agents: {
+        clerk: defineDeepAgent({ name: 'clerk', mcpServers: { math: { url: server.url, tools: ['add', 'gone'] } } }),
+        all: defineDeepAgent({ name: 'all', mcpServers: { math: { url: server.url } } }),
+      },
+    });
+    await ask(box, 'tool:add {"a":1,"b":2}\nsay:Done.');
+    expect([offered(box), results(box)]).toEqual([['add'], ['3']]);
+    expect(await ask(box, 'tool:environment {}\nsay:Done.')).not.toContain('PATH');
+    expect(results(box)).not.toContainEqual(expect.stringContaining('PATH'));
+    await ask(box, 'say:Again.');
+    const said = box.logs.filter(({ message }) => String(message).includes('has no tool "gone"'));
+    expect(said).toMatchObject([{ server: 'math', tool: 'gone' }]);
+    const body = { model: 'all', messages: [{ role: 'user', content: 'say:hi' }] };
+    await (
+      await box.request('/wire-a/v1/chat/completions', json(body, { headers: { authorization: 'Bearer dev' } }))
+    ).text();
+    expect(offered(box)).toHaveLength(5);
+  });
+
+  test.each([[[]], ['add'], [['']], [[7]]])('with the tools %j is refused', (tools) => {
+    const server = { url: 'http://127.0.0.1:9', tools } as McpServer;
+    const define = () => defineDeepAgent({ name: 'clerk', mcpServers: { math: server } });
+    expect(define).toThrow('The MCP server "math" needs a list of names as its "tools"');
+  });
+
   test('with a timeout that is none is refused', () => {
     const define = (timeout: unknown) => () =>
       defineDeepAgent({ name: 'clerk', mcpServers: { math: { url: 'http://127.0.0.1:9', timeout } as McpServer } });

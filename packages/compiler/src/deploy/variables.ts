@@ -180,7 +180,7 @@ const VARIABLES: readonly DeployVariable[] = [
   },
   {
     name: 'AGENT_PORT',
-    comment: 'The port of the box on this host. Empty: 8080.',
+    comment: 'The port of the box on this host; 127.0.0.1:8080 for a proxy on it alone. Empty: 8080, for the network.',
     targets: BOTH,
     required: NONE,
   },
@@ -192,7 +192,8 @@ const VARIABLES: readonly DeployVariable[] = [
   },
   {
     name: 'CONTROL_PLANE_PORT',
-    comment: 'The port of the dashboard on this host. Empty: 3000.',
+    comment:
+      'The port of the dashboard on this host; 127.0.0.1:3000 for a proxy on it alone. Empty: 3000, for the network.',
     targets: SELF_HOST,
     required: NONE,
   },

@@ -12,7 +12,8 @@ import { createLimiter } from '../limits/limiter.ts';
 import type { BudgetNotice, Limiter } from '../limits/limiter.ts';
 import { readWho } from '../limits/limits.ts';
 import type { Limited } from '../limits/limits.ts';
-import { createLimitObserver } from '../limits/observer.ts';
+import { createLimitObserver, createRunSpending } from '../limits/observer.ts';
+import type { SpendOfRun } from '../limits/observer.ts';
 import { withFields } from '../log.ts';
 import type { Log } from '../log.ts';
 import { createMask } from '../mask.ts';
@@ -56,6 +57,8 @@ export interface Foundation {
   limits: StreamLimits;
   events: Events;
   limiter: Limiter;
+  /** Counts what a run has used and no record says. */
+  spendOfRun: SpendOfRun;
   telemetry: Telemetry;
   telemetrySettings: TelemetrySettings;
   logs: Logs;
@@ -129,6 +132,8 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     onBudget: createBudgetNotices(events, options.log),
   });
   closer.add(() => limiter.close());
+  const agentOf = (runName: string): string => splitName(runName).agent;
+  const spendOfRun = createRunSpending({ limiter, agentOf, countsAll: options.host === 'image' });
   const stopLog = createStopLog(options.log);
   closer.add(async () => stopLog.close());
   const doorbell = shared && createKvDoorbell(shared, owner);
@@ -151,7 +156,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
         ...(options.log.writes?.('debug') === true ? [createDebugRunLog(options.log, mask)] : []),
         createStopObserver(options.onStopped ?? stopLog.notify, mask),
         { created() {}, started() {}, appended() {}, ended: (run) => above.get().ended(run) },
-        createLimitObserver({ limiter, agentOf: (name) => splitName(name).agent, countsAll: options.host === 'image' }),
+        createLimitObserver({ limiter, agentOf, spend: spendOfRun }),
       ]),
       journal,
       log: withFields(options.log, currentRunFields),
@@ -190,6 +195,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     limits,
     events,
     limiter,
+    spendOfRun,
     telemetry,
     telemetrySettings,
     logs,

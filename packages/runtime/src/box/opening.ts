@@ -4,6 +4,8 @@ import { createEmbeddingsClient } from '../agents/model/embeddings.ts';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import { createRerankClient } from '../agents/model/rerank.ts';
 import type { CallRerank } from '../agents/model/rerank.ts';
+import { withUnsaidDocuments, withUnsaidInput, withUnsaidUsage } from '../agents/turn/unsaid-usage.ts';
+import { currentContext } from '../engine/context.ts';
 import { createGate } from '../gate/gate.ts';
 import type { Gate } from '../gate/gate.ts';
 import { createModelProvider } from '../provider/provider.ts';
@@ -25,7 +27,10 @@ export interface Opening {
   hasCompletedRun(): Promise<boolean>;
 }
 
-export function createOpening({ options, engine, telemetry }: Foundation, { load }: LoadedProgram): Opening {
+export function createOpening(
+  { options, engine, telemetry, spendOfRun }: Foundation,
+  { load }: LoadedProgram,
+): Opening {
   const { journal, kv, supervisor } = options;
   const { environment, store, egress } = options.provider;
   const hasCompletedRun = async () => (await journal.listRuns({ status: 'completed' }, { limit: 1 })).length > 0;
@@ -59,9 +64,17 @@ export function createOpening({ options, engine, telemetry }: Foundation, { load
     telemetry.sawProvider(provided);
     return provided;
   };
-  const callModel = options.callModel ?? createModelClient(getProvider, telemetry.modelHeaders);
-  const callEmbeddings = options.callEmbeddings ?? createEmbeddingsClient(getProvider, telemetry.modelHeaders);
-  const callRerank = options.callRerank ?? createRerankClient(getProvider, telemetry.modelHeaders);
+  const onUnsaid = (tokens: number): void => {
+    const run = currentContext()?.execution.run;
+    if (run) void spendOfRun(run, tokens).catch(() => {}); // a budget that cannot be read refuses nobody
+  };
+  const { modelHeaders } = telemetry;
+  const callModel = withUnsaidUsage(options.callModel ?? createModelClient(getProvider, modelHeaders), onUnsaid);
+  const callEmbeddings = withUnsaidInput(
+    options.callEmbeddings ?? createEmbeddingsClient(getProvider, modelHeaders),
+    onUnsaid,
+  );
+  const callRerank = withUnsaidDocuments(options.callRerank ?? createRerankClient(getProvider, modelHeaders), onUnsaid);
   const areAgentsArmed = () => engine.armed && (isDev || gate.state().open);
   return { gate, areAgentsArmed, provider, callModel, callEmbeddings, callRerank, hasCompletedRun };
 }

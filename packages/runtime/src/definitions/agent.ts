@@ -159,6 +159,8 @@ export interface Skill {
 export type McpServer = McpServerPlace & {
   /** The most one call of its tools may take: milliseconds or a duration. Default 5 minutes. */
   timeout?: number | string;
+  /** Those of its tools that the agent is given, by the names the server has for them. Default: all it lists, also later. */
+  tools?: string[];
 };
 
 export type McpServerPlace =

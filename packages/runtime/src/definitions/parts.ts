@@ -75,7 +75,7 @@ const SUBAGENT_MEMBERS: (keyof SubagentDefinition)[] = [
 ];
 const MOST_COLLECTIONS = 20;
 const COLLECTION = /^[a-z][a-z0-9-]{0,62}$/;
-const SERVER_MEMBERS = ['url', 'headers', 'connection', 'path', 'command', 'args', 'env', 'cwd', 'timeout'];
+const SERVER_MEMBERS = ['url', 'headers', 'connection', 'path', 'command', 'args', 'env', 'cwd', 'timeout', 'tools'];
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/;
 
 function isOn(part: unknown): boolean {
@@ -135,6 +135,11 @@ function checkServer(name: string, server: McpServer): void {
       `The MCP server "${name}" has the url "${server.url}". It must begin with http:// or https://.`,
     );
   checkPart(`The MCP server "${name}"`, () => checkTimeout(server.timeout));
+  const { tools } = server as { tools?: unknown };
+  if (tools !== undefined && !(Array.isArray(tools) && tools.length > 0 && tools.every(isText)))
+    throw new TypeError(
+      `The MCP server "${name}" needs a list of names as its "tools", or none: then it gives all it has.`,
+    );
 }
 
 function isText(value: unknown): value is string {

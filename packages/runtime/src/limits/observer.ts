@@ -5,21 +5,20 @@ import type { Observer } from '../engine/observer.ts';
 import type { Limiter } from './limiter.ts';
 import { whoOfAgent } from './limits.ts';
 
-export interface LimitObserverOptions {
-  limiter: Pick<Limiter, 'spend' | 'leave' | 'reenter' | 'find' | 'unrecorded' | 'settle'>;
+export interface RunSpendingOptions {
+  limiter: Pick<Limiter, 'spend' | 'find'>;
   /** The agent of the workspace that a run's name is of. */
   agentOf(runName: string): string;
   /** Whether usage is counted that no limit is set for. */
   countsAll: boolean;
 }
 
-/** Counts what runs use, and gives back the places of turns that wait or have ended. */
-export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserverOptions): Observer {
-  const whoOf = (run: RunRow): string[] => [
-    ...(run.kind === 'agent' ? [whoOfAgent(agentOf(run.name))] : []),
-    ...chargedTo(run),
-  ];
-  const spend = async (who: readonly string[], tokens: number): Promise<void> => {
+/** Counts tokens for all that a run is counted by. */
+export type SpendOfRun = (run: RunRow, tokens: number) => Promise<void>;
+
+export function createRunSpending({ limiter, agentOf, countsAll }: RunSpendingOptions): SpendOfRun {
+  return async (run, tokens) => {
+    const who = whoOf(run, agentOf);
     const found = countsAll ? [] : await Promise.all(who.map(limiter.find));
     const isCounted = (_: string, index: number): boolean => {
       const { tokensPerDay, tokensPerMonth } = found[index]?.limits ?? {};
@@ -27,6 +26,15 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
     };
     limiter.spend(who.filter(isCounted), tokens);
   };
+}
+
+export interface LimitObserverOptions extends Pick<RunSpendingOptions, 'agentOf'> {
+  limiter: Pick<Limiter, 'leave' | 'reenter' | 'find' | 'unrecorded' | 'settle'>;
+  spend: SpendOfRun;
+}
+
+/** Counts what runs use, and gives back the places of turns that wait or have ended. */
+export function createLimitObserver({ limiter, agentOf, spend }: LimitObserverOptions): Observer {
   /** What runs have used that is being counted. */
   const counting = new Map<string, Promise<void>>();
   const settle = (runId: string): void => {
@@ -46,7 +54,7 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
       const tokens = records.reduce((sum, record) => sum + tokensOf(record), 0);
       if (tokens === 0) return;
       // Once they are counted: in between they are in neither sum.
-      const counted = spend(whoOf(run), tokens).then(ignore, ignore);
+      const counted = spend(run, tokens).then(ignore, ignore);
       const all = Promise.all([counting.get(run.runId), counted]).then(() => {
         if (counting.get(run.runId) === all) counting.delete(run.runId);
         limiter.unrecorded.recorded(run.runId, tokens);
@@ -58,7 +66,7 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
     resumed(run) {
       // Turns of the outside alone have places.
       if (run.kind !== 'agent' || run.parentRunId !== null) return;
-      void Promise.all(whoOf(run).map(limiter.find)).then(
+      void Promise.all(whoOf(run, agentOf).map(limiter.find)).then(
         (found) =>
           limiter.reenter(
             run.runId,
@@ -74,6 +82,10 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
 // --- internal ---
 
 const ignore = (): void => {};
+
+function whoOf(run: RunRow, agentOf: (runName: string) => string): string[] {
+  return [...(run.kind === 'agent' ? [whoOfAgent(agentOf(run.name))] : []), ...chargedTo(run)];
+}
 
 /** Of a call of a model, or of a step or a tool that has asked one. An attempt that failed has used them, too. */
 function tokensOf({ tokens }: JournalRecord): number {

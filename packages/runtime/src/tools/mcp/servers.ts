@@ -40,13 +40,29 @@ export function createMcpServers(log: Log, services?: Services): McpServers {
     return created;
   };
   const ofServices = createServiceConnections(log, services);
+  /** Servers and tools that were said to be missing. */
+  const missing = new Set<string>();
+  const noteMissing = (server: string, wanted: readonly string[], given: readonly { name: string }[]): void => {
+    for (const name of wanted) {
+      const key = `${server} ${name}`;
+      if (given.some((tool) => tool.name === name) || missing.has(key)) continue;
+      missing.add(key);
+      log.warn(`The MCP server "${server}" has no tool "${name}", which an agent names in its "tools".`, {
+        server,
+        tool: name,
+      });
+    }
+  };
   return {
     async list(servers, { taken, caller }) {
       const listed = await Promise.all(
-        Object.entries(servers).map(async ([server, { timeout = CALL_TIMEOUT_MS, ...place }]) => {
+        Object.entries(servers).map(async ([server, { timeout = CALL_TIMEOUT_MS, tools: wanted, ...place }]) => {
           const connection =
             place.connection === undefined ? connectionOf(server, place) : await ofServices.find(server, place, caller);
-          return { server, connection, timeout: parseDuration(timeout), ...(await connection.list()) };
+          const { tools, ...listing } = await connection.list();
+          const given = wanted ? tools.filter(({ name }) => wanted.includes(name)) : tools;
+          if (wanted && listing.problem === undefined) noteMissing(server, wanted, given);
+          return { server, connection, timeout: parseDuration(timeout), tools: given, ...listing };
         }),
       );
       const found = listed.flatMap(({ tools, ...listing }) =>
