@@ -1,29 +1,29 @@
-import { chargedTo } from '../engine/box-marks.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { Observer } from '../engine/observer.ts';
 import type { Limiter } from './limiter.ts';
-import { whoOfAgent } from './limits.ts';
+import { answeringModel } from './asked-model.ts';
+import { whoOfRun } from './charge.ts';
+import type { Charge } from './charge.ts';
 
 export interface LimitObserverOptions {
   limiter: Pick<Limiter, 'spend' | 'leave' | 'reenter' | 'find' | 'unrecorded' | 'settle'>;
   /** The agent of the workspace that a run's name is of. */
   agentOf(runName: string): string;
   /** Whether usage is counted that no limit is set for. */
-  countsAll: boolean;
+  countsAll(): boolean;
+  charge: Charge;
 }
 
 /** Counts what runs use, and gives back the places of turns that wait or have ended. */
-export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserverOptions): Observer {
-  const whoOf = (run: RunRow): string[] => [
-    ...(run.kind === 'agent' ? [whoOfAgent(agentOf(run.name))] : []),
-    ...chargedTo(run),
-  ];
+export function createLimitObserver({ limiter, agentOf, countsAll, charge }: LimitObserverOptions): Observer {
+  const whoOf = (run: RunRow): string[] => whoOfRun(run, agentOf);
   const spend = async (who: readonly string[], tokens: number): Promise<void> => {
-    const found = countsAll ? [] : await Promise.all(who.map(limiter.find));
+    const all = countsAll();
+    const found = all ? [] : await Promise.all(who.map(limiter.find));
     const isCounted = (_: string, index: number): boolean => {
       const { tokensPerDay, tokensPerMonth } = found[index]?.limits ?? {};
-      return countsAll || Boolean(tokensPerDay ?? tokensPerMonth);
+      return all || Boolean(tokensPerDay ?? tokensPerMonth);
     };
     limiter.spend(who.filter(isCounted), tokens);
   };
@@ -45,6 +45,8 @@ export function createLimitObserver({ limiter, agentOf, countsAll }: LimitObserv
     appended(run, records) {
       const tokens = records.reduce((sum, record) => sum + tokensOf(record), 0);
       if (tokens === 0) return;
+      for (const record of records)
+        if (record.kind === 'model' && record.tokens) charge(run, answeringModel(record), record.tokens);
       // Once they are counted: in between they are in neither sum.
       const counted = spend(whoOf(run), tokens).then(ignore, ignore);
       const all = Promise.all([counting.get(run.runId), counted]).then(() => {
