@@ -87,4 +87,5 @@ export { start } from './sdk/start.ts';
 export type { StartOptions } from './sdk/start.ts';
 export { defineConfig } from './workspace-config.ts';
 export type { NotifyEvent, NotifyReceiver } from './notify/config.ts';
+export type { ModelPrice, ModelPrices } from './limits/prices.ts';
 export type { WorkspaceConfig } from './workspace-config.ts';

@@ -1,6 +1,8 @@
 import type { UsersProvider } from './auth/user-tokens.ts';
 import { isOriginEntry } from './http/cors.ts';
 import { checkMembers } from './definition-checks.ts';
+import { checkPrices } from './limits/prices.ts';
+import type { ModelPrices } from './limits/prices.ts';
 import { checkNotify } from './notify/config.ts';
 import type { NotifyReceiver } from './notify/config.ts';
 import { SECRET_NAME, SECRET_NAME_RULE } from './secrets/name.ts';
@@ -15,6 +17,11 @@ export interface WorkspaceConfig<S extends string = string> {
   embeddingModel?: string;
   /** The model that puts what a search of a collection finds in its order, where the collection names none. */
   rerankModel?: string;
+  /**
+   * What a million tokens of each model cost, in one currency: what agents, keys, users and models cost is counted by it.
+   * Default: cost is not counted.
+   */
+  prices?: ModelPrices;
   /**
    * The names of the secrets that its code reads. `svc.secrets.get` of another one does not compile, and a box that starts
    * says which of them are not set. Default: any name compiles.
@@ -43,6 +50,7 @@ const MEMBERS: (keyof WorkspaceConfig)[] = [
   'model',
   'embeddingModel',
   'rerankModel',
+  'prices',
   'secrets',
   'retention',
   'notify',
@@ -65,6 +73,7 @@ export function defineConfig<const S extends string = never>(config: WorkspaceCo
       throw new TypeError(
         `"studio.corsOrigins" has the entry "${String(origin)}", which is no origin. Write scheme and host, as in https://app.example.com, without a path.`,
       );
+  checkPrices(config.prices);
   checkSecrets(config.secrets);
   checkRetention(config.retention);
   checkNotify(config.notify);

@@ -167,7 +167,7 @@ describe('a key with limits', () => {
     const { body } = await call<{ items: object[] }>(dev, `GET /api/usage?kind=key&id=${key.id}`);
     const { tokensToday: tokens } = await usageOf(dev, 'key', key.id);
     expect(body.items).toEqual([
-      { kind: 'key', id: key.id, period: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), tokens },
+      { kind: 'key', id: key.id, period: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), tokens, cost: 0 },
     ]);
   });
 });

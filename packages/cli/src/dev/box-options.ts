@@ -58,6 +58,7 @@ export function toBoxOptions(options: DevBoxOptions): BoxOptions {
     defaultModel: () => host().config().model,
     embeddingModel: () => host().config().embeddingModel,
     rerankModel: () => host().config().rerankModel,
+    prices: () => host().config().prices ?? {},
     isDatabaseOpen: stores.isOpen,
     retention: () => host().config().retention ?? {},
     notify: () => host().config().notify,

@@ -1,16 +1,16 @@
 import { operateGroup } from '../operate/group.ts';
 
 export const usage = operateGroup({
-  summary: 'See what agents, API keys and users use of models, and of their limits.',
+  summary: 'See what agents, API keys and users use of models, what it costs, and their limits.',
   page: 'operating',
-  examples: ['svc usage list --period month', 'svc usage get agent support'],
+  examples: ['svc usage list --kind model --period month', 'svc usage get agent support'],
   sample: 'support',
   verbs: {
     list: {
-      summary: 'List the tokens used by day or month, newest first.',
+      summary: 'List the tokens used and what they cost, by day or month, newest first.',
       operation: 'usage.list',
       items: 'figures',
-      columns: ['period', 'kind', 'id', 'tokens'],
+      columns: ['period', 'kind', 'id', 'tokens', 'cost'],
     },
     get: {
       summary: 'Get what an agent, a key or a user uses of its limits now.',

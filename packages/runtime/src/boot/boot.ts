@@ -187,6 +187,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     defaultModel: () => config.model,
     embeddingModel: () => config.embeddingModel,
     rerankModel: () => config.rerankModel,
+    prices: () => config.prices ?? {},
     retention: () => config.retention ?? {},
     notify: () => config.notify,
     users: () => config.users,

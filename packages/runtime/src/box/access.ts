@@ -39,6 +39,7 @@ export function createLimitedFinder({
     const { kind, id } = readWho(who);
     if (kind === 'key') return keys.findLimited(id);
     if (kind === 'agent') return findAgent(id);
+    if (kind === 'model') return undefined;
     const { client, user } = readUserId(id);
     const limits = await keys.findUserLimits(client);
     return limits && toLimitedUser(client, user, limits);

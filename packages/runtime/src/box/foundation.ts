@@ -12,8 +12,10 @@ import { createLimiter } from '../limits/limiter.ts';
 import type { BudgetNotice, Limiter } from '../limits/limiter.ts';
 import { readWho } from '../limits/limits.ts';
 import type { Limited } from '../limits/limits.ts';
+import { createCharge } from '../limits/charge.ts';
+import type { Charge } from '../limits/charge.ts';
 import { createLimitObserver, createRunSpending } from '../limits/observer.ts';
-import type { SpendOfRun } from '../limits/observer.ts';
+import type { LimitObserverOptions, SpendOfRun } from '../limits/observer.ts';
 import { withFields } from '../log.ts';
 import type { Log } from '../log.ts';
 import { createMask } from '../mask.ts';
@@ -59,6 +61,7 @@ export interface Foundation {
   limiter: Limiter;
   /** Counts what a run has used and no record says. */
   spendOfRun: SpendOfRun;
+  charge: Charge;
   telemetry: Telemetry;
   telemetrySettings: TelemetrySettings;
   logs: Logs;
@@ -132,8 +135,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     onBudget: createBudgetNotices(events, options.log),
   });
   closer.add(() => limiter.close());
-  const agentOf = (runName: string): string => splitName(runName).agent;
-  const spendOfRun = createRunSpending({ limiter, agentOf, countsAll: options.host === 'image' });
+  const counting = createCounting(options, limiter);
   const stopLog = createStopLog(options.log);
   closer.add(async () => stopLog.close());
   const doorbell = shared && createKvDoorbell(shared, owner);
@@ -156,7 +158,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
         ...(options.log.writes?.('debug') === true ? [createDebugRunLog(options.log, mask)] : []),
         createStopObserver(options.onStopped ?? stopLog.notify, mask),
         { created() {}, started() {}, appended() {}, ended: (run) => above.get().ended(run) },
-        createLimitObserver({ limiter, agentOf, spend: spendOfRun }),
+        createLimitObserver(counting),
       ]),
       journal,
       log: withFields(options.log, currentRunFields),
@@ -195,7 +197,8 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
     limits,
     events,
     limiter,
-    spendOfRun,
+    spendOfRun: counting.spend,
+    charge: counting.charge,
     telemetry,
     telemetrySettings,
     logs,
@@ -209,9 +212,22 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
 
 // --- internal ---
 
+function createCounting({ host, prices = () => ({}) }: BoxOptions, limiter: Limiter): LimitObserverOptions {
+  const how = {
+    limiter,
+    agentOf: (name: string) => splitName(name).agent,
+    // A price is there to see what is used.
+    countsAll: () => host === 'image' || Object.keys(prices()).length > 0,
+  };
+  return { ...how, spend: createRunSpending(how), charge: createCharge({ ...how, prices }) };
+}
+
 function createBudgetNotices(events: Pick<Events, 'publish'>, log: Log): (notice: BudgetNotice) => void {
   return ({ limited, period, used, limit, isExceeded }) => {
-    const facts = { ...readWho(limited.id), period, limit, used };
+    const { kind, id } = readWho(limited.id);
+    // A model has no limits.
+    if (kind === 'model') return;
+    const facts = { kind, id, period, limit, used };
     events.publish({ type: isExceeded ? 'budget.exceeded' : 'budget.warning', ...facts });
     const share = isExceeded ? 'all' : '80 %';
     log.warn(`${limited.name} has used ${share} of its ${limit} tokens of this ${period}.`, facts);

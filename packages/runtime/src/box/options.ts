@@ -1,3 +1,4 @@
+import type { ModelPrices } from '../limits/prices.ts';
 import type { CallModel } from '../agents/model/client.ts';
 import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import type { CallRerank } from '../agents/model/rerank.ts';
@@ -92,6 +93,8 @@ export interface BoxOptions {
   defaultModel(): string | undefined;
   /** The same of the environment, which wins over both. */
   environmentModel?(): string | undefined;
+  /** What models cost, as the code says. Default: nothing is known of it. */
+  prices?(): ModelPrices;
   /** The model of `svc.ai.embed` where a call names none, as the code says. */
   embeddingModel?(): string | undefined;
   /** The model that re-orders what searches of collections find that have none of their own, as the code says. */

@@ -94,6 +94,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       embeddingModel,
       limiter,
       telemetry,
+      foundation: { charge },
     }) =>
       createAi({
         callModel,
@@ -102,7 +103,10 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         defaultModel,
         embeddingModel,
         limiter,
-        onPart: telemetry.called,
+        onPart(call) {
+          telemetry.called(call);
+          if (call.tokens) charge(call.run, call.reply?.asked ?? call.model, call.tokens);
+        },
       }),
   },
   askModel: {

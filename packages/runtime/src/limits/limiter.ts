@@ -4,6 +4,7 @@ import type { Log } from '../log.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { createCountingKv } from '../stores/kv-counting.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
+import { whoOfModel } from './limits.ts';
 import type { Limited, Limits } from './limits.ts';
 import { createPlaces } from './places.ts';
 import { createRates } from './rates.ts';
@@ -34,6 +35,8 @@ export interface Limiter {
   leave(turnId: string): void;
   /** Models have used tokens for all of these. */
   spend(who: readonly string[], tokens: number): void;
+  /** A call of a model has used tokens, which are counted for all of these elsewhere. Adds what it has cost, and both to it. */
+  charge(who: readonly string[], model: string, used: { tokens: number; cost: number }): void;
   /** What steps under way have used: budgets end them, too. */
   unrecorded: Unrecorded;
   /** Who is counted so. Undefined: it is gone, or has no limits. */
@@ -171,6 +174,10 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
         typical.set(one, before + (tokens - before) / WEIGHT);
         usage.add(one, tokens);
       }
+    },
+    charge(who, model, { tokens, cost }) {
+      for (const one of who) usage.add(one, 0, cost);
+      usage.add(whoOfModel(model), tokens, cost);
     },
     unrecorded,
     async read(limited) {

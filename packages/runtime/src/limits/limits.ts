@@ -21,11 +21,12 @@ export type KeyLimits = z.infer<typeof KeyLimits>;
 
 /** What usage of an agent, of a key, and of a user of a client is counted by. It has no space. */
 export const whoOfAgent = (name: string): string => toWho({ kind: 'agent', id: name });
+export const whoOfModel = (id: string): string => toWho({ kind: 'model', id });
 export const whoOfKey = (id: string): string => toWho({ kind: 'key', id });
 
 export interface Who {
-  kind: 'agent' | 'key' | 'user';
-  /** The name of the agent, the id of the key; of a user `shop/ada`, as `readUserId` reads it. */
+  kind: 'agent' | 'key' | 'user' | 'model';
+  /** The name of the agent, the id of the key or the model; of a user `shop/ada`, as `readUserId` reads it. */
   id: string;
 }
 

@@ -7,7 +7,7 @@ import { tokenUsage } from './table.ts';
 /** Adds to the sums of the store, many at a time. A crash loses what was used in the last half a second. */
 export interface TokenCounter {
   /** Adds it to the sums of this day and month, within half a second. Never waits and never throws. */
-  add(who: string, tokens: number): void;
+  add(who: string, tokens: number, cost?: number): void;
   /** What is not in the store yet. */
   waiting(who: string, period: string): number;
   close(): Promise<void>;
@@ -38,11 +38,12 @@ export function createTokenCounter({ db, log, now, onAdded }: TokenCounterOption
     }, delayMs);
     timer.unref();
   };
-  const note = (who: string, period: string, tokens: number): void => {
+  const note = ({ who, period, tokens, cost }: Added): void => {
     const key = `${period} ${who}`;
     const entry = added.get(key);
-    if (entry) entry.tokens += tokens;
-    else added.set(key, { who, period, tokens });
+    if (!entry) return void added.set(key, { who, period, tokens, cost });
+    entry.tokens += tokens;
+    entry.cost += cost;
   };
   const writeSome = async (): Promise<void> => {
     // In one order on every replica: two that wait for each other's rows would be a deadlock.
@@ -56,7 +57,7 @@ export function createTokenCounter({ db, log, now, onAdded }: TokenCounterOption
       .values(batch)
       .onConflictDoUpdate({
         target: [tokenUsage.who, tokenUsage.period],
-        set: { tokens: sql`${tokenUsage.tokens} + excluded.tokens` },
+        set: { tokens: sql`${tokenUsage.tokens} + excluded.tokens`, cost: sql`${tokenUsage.cost} + excluded.cost` },
       })
       .returning();
     const gained = new Map(batch.map((one) => [`${one.period} ${one.who}`, one.tokens]));
@@ -74,7 +75,7 @@ export function createTokenCounter({ db, log, now, onAdded }: TokenCounterOption
         await forgetOld();
         plan(FLUSH_MS);
       } catch (error) {
-        for (const { who, period, tokens } of leaving.values()) note(who, period, tokens);
+        for (const one of leaving.values()) note(one);
         leaving = new Map();
         log.warn('Tokens that were used could not be counted. They are counted when the store is back.', { error });
         plan(AGAIN_MS);
@@ -91,11 +92,10 @@ export function createTokenCounter({ db, log, now, onAdded }: TokenCounterOption
   };
 
   return {
-    add(who, tokens) {
-      if (tokens <= 0) return;
+    add(who, tokens, cost = 0) {
+      if (tokens <= 0 && cost <= 0) return;
       const { day, month } = periodsAt(now());
-      note(who, day, tokens);
-      note(who, month, tokens);
+      for (const period of [day, month]) note({ who, period, tokens, cost });
       plan(FLUSH_MS);
     },
     waiting: (who, period) =>
@@ -114,6 +114,7 @@ interface Added {
   who: string;
   period: string;
   tokens: number;
+  cost: number;
 }
 
 const FLUSH_MS = 500;

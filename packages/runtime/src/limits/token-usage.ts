@@ -18,20 +18,20 @@ export interface UsedTokens {
 /** What has been used, in the relational store: a restart forgets nothing, and replicas add to one sum. */
 export interface TokenUsage {
   /** Adds it to the sums of this day and month, within half a second. Never waits and never throws. */
-  add(who: string, tokens: number): void;
+  add(who: string, tokens: number, cost?: number): void;
   /** As the store had it at most 2 s ago, with what this process has used since. */
   read(who: string): Promise<UsedTokens>;
   /** Newest first, then by who. */
   list(
     filter: TokenFilter,
     page: { limit: number; after?: [period: string, who: string] },
-  ): Promise<{ who: string; period: string; tokens: number }[]>;
+  ): Promise<{ who: string; period: string; tokens: number; cost: number }[]>;
   close(): Promise<void>;
 }
 
 export interface TokenFilter {
   kind?: Who['kind'];
-  /** The name of the agent, the id of the key, `<client>/<user>`. */
+  /** The name of the agent, the id of the key or the model, `<client>/<user>`. */
   id?: string;
   period: 'day' | 'month';
 }
@@ -81,7 +81,7 @@ export function createTokenUsage(options: TokenUsageOptions): TokenUsage {
   };
 
   return {
-    add: (who, tokens) => counter.add(who, tokens),
+    add: counter.add,
     async read(who) {
       const { day, month } = periodsAt(now());
       const seen = known.get(who);
@@ -119,6 +119,6 @@ interface Known extends Periods {
   readAt: number;
 }
 
-const KINDS = ['agent', 'key', 'user'] as const;
+const KINDS = ['agent', 'key', 'user', 'model'] as const;
 const KNOWN_MS = 2_000;
 const MOST_KNOWN = 10_000;

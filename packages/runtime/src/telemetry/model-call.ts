@@ -2,14 +2,7 @@ import type { ModelReply } from '../agents/model/read-reply.ts';
 import type { ChatMessage } from '../agents/model/messages.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
-import { decode } from '../engine/serialize.ts';
-
-/** The model a record asked. A summary, and a call of `svc.ai`, is recorded under the name of its step. */
-export function modelOf({ stepId, input, output }: JournalRecord): string {
-  if (stepId !== 'compact' && !isOfCode(stepId)) return stepId;
-  const { asked } = (read(output) as { asked?: string } | undefined) ?? {};
-  return asked ?? (read(input) as { model?: string } | undefined)?.model ?? stepId;
-}
+import { read } from '../limits/asked-model.ts';
 
 /** As the conventions of OpenTelemetry call it. */
 export function operationOf({ stepId }: JournalRecord): 'chat' | 'embeddings' {
@@ -34,15 +27,3 @@ export function readReply({ output }: JournalRecord): Partial<ModelReply> {
 // --- internal ---
 
 const EMBED = 'ai.embed';
-
-function isOfCode(stepId: string): boolean {
-  return stepId === 'ai.chat' || stepId === EMBED;
-}
-
-function read(text: string | null): unknown {
-  try {
-    return text === null ? undefined : decode(text);
-  } catch {
-    return undefined;
-  }
-}

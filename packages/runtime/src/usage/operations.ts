@@ -10,7 +10,8 @@ const room = { tag: 'usage', kind: 'read', permission: 'keys:read', copilot: 'ye
 export const listUsage = operation({
   ...room,
   id: 'usage.list',
-  summary: 'List the tokens that agents, keys and users have used, by day or month, newest first',
+  summary:
+    'List the tokens that agents, keys, users and models have used, and their cost, by day or month, newest first',
   route: 'GET /api/usage',
   cli: 'usage list',
   errors: ['invalid_cursor'],
@@ -28,7 +29,7 @@ export const listUsage = operation({
 export const getUsage = operation({
   ...room,
   id: 'usage.get',
-  summary: 'Get what an agent, a key or a user uses of its limits now',
+  summary: 'Get what an agent, a key, a user or a model uses of its limits now',
   route: 'GET /api/usage/:kind/:id',
   cli: 'usage get',
   input: z.strictObject({ kind: UsageKind, id: UsageId }),

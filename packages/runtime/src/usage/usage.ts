@@ -4,15 +4,18 @@ import { Limits, readWho, toWho } from '../limits/limits.ts';
 import type { TokenFilter } from '../limits/token-usage.ts';
 import { parseCursor, toCursor } from '../operations/cursor.ts';
 
-export const UsageKind = z.enum(['agent', 'key', 'user']);
+export const UsageKind = z.enum(['agent', 'key', 'user', 'model']);
 
-export const UsageId = z.string().describe('The name of the agent, the id of the key, or `<client>/<user>`');
+export const UsageId = z
+  .string()
+  .describe('The name of the agent, the id of the key or of the model, or `<client>/<user>`');
 
 export const TokensUsed = z.object({
   kind: UsageKind,
   id: UsageId,
   period: z.string().describe('A day of UTC, `2026-11-23`, or a month of UTC, `2026-11`'),
   tokens: z.int().describe('Of models, input and output'),
+  cost: z.number().describe('By `prices` of svc.config.ts as they were then; 0 of models that have none'),
 });
 export type TokensUsed = z.infer<typeof TokensUsed>;
 
@@ -27,7 +30,7 @@ export const UsageNow = z.object({
 });
 export type UsageNow = z.infer<typeof UsageNow>;
 
-/** What agents, keys and users have used. */
+/** What agents, keys, users and models have used. */
 export interface Usage {
   get(kind: TokensUsed['kind'], id: string): Promise<UsageNow>;
   /** Newest first. Throws `invalid_cursor`. */
@@ -50,7 +53,12 @@ export function createUsage(limiter: Pick<Limiter, 'find' | 'read' | 'listTokens
       const items = rows.slice(0, limit);
       const last = rows.length > limit ? items.at(-1) : undefined;
       return {
-        items: items.map(({ who, period, tokens }) => ({ ...readWho(who), period, tokens })),
+        items: items.map(({ who, period, tokens, cost }) => ({
+          ...readWho(who),
+          period,
+          tokens,
+          cost: toAmount(cost),
+        })),
         nextCursor: last ? toCursor(last.period, last.who) : null,
       };
     },
@@ -58,6 +66,11 @@ export function createUsage(limiter: Pick<Limiter, 'find' | 'read' | 'listTokens
 }
 
 // --- internal ---
+
+/** Of a sum of many small parts, what is no error of adding them. */
+function toAmount(cost: number): number {
+  return Number(cost.toFixed(9));
+}
 
 function isPlace(place: unknown[]): place is [period: string, who: string] {
   return place.length === 2 && place.every((part) => typeof part === 'string');

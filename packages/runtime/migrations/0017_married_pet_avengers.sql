@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."token_usage" ADD COLUMN "cost" double precision DEFAULT 0 NOT NULL;

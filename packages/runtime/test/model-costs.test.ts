@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
+import { costOf } from '../src/limits/prices.ts';
+import type { ModelPrices } from '../src/limits/prices.ts';
+import { svc } from '../src/svc.ts';
+import { z } from 'zod';
+import { describeOnBoth } from './_both.ts';
+import type { OpenBox } from './_both.ts';
+import { call, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupBoxes();
+const PRICE = { inputPerMillion: 3_000, outputPerMillion: 15_000 };
+const NAMES = ['first', 'second', 'other', 'vectors'] as const;
+
+interface Spent {
+  kind: string;
+  id: string;
+  tokens: number;
+  cost: number;
+}
+
+/** Models of names that no other test has: the sums of a store outlive their box. */
+async function open(openBox: OpenBox, priced: readonly string[] = NAMES) {
+  const suffix = randomUUID();
+  const named = (name: string) => `test/${name}-${suffix}`;
+  const prices: ModelPrices = Object.fromEntries(priced.map((name) => [named(name), PRICE]));
+  const consult = defineTool({
+    description: 'Ask another model.',
+    inputSchema: z.object({}),
+    execute: async () => (await svc.ai.chat({ prompt: 'say:Other.', model: named('other') })).text,
+  });
+  const inStep = toStep('inStep', async () => (await svc.ai.chat({ prompt: 'say:x', model: named('other') })).text);
+  const agent = `desk-${suffix}`;
+  const box = await openBox({
+    agents: { [agent]: defineDeepAgent({ name: agent, model: named('first'), tools: { consult } }) },
+    workflows: {
+      body: { run: async () => (await svc.ai.chat({ prompt: 'say:x', model: named('second') })).text },
+      step: { run: async () => inStep() },
+      embed: { run: async () => (await svc.ai.embed({ input: 'one two', model: named('vectors') })).usage.inputTokens },
+    },
+    options: { prices: () => prices },
+  });
+  const spent = async (kind: string, id: string): Promise<Spent | undefined> => {
+    const { body } = await call<{ items: Spent[] }>(box, `GET /api/usage?kind=${kind}&id=${encodeURIComponent(id)}`);
+    return body.items[0];
+  };
+  const settled = async (kind: string, id: string): Promise<Spent> => {
+    await until(async () => (await spent(kind, id)) !== undefined);
+    return (await spent(kind, id)) as Spent;
+  };
+  return { box, agent, spentOfModel: (name: string) => settled('model', named(name)), spent, settled, named };
+}
+
+const chat = (box: TestBox, model: string, content: string) =>
+  call<{ usage: { prompt_tokens: number; completion_tokens: number } }>(
+    box,
+    'POST /wire-a/v1/chat/completions',
+    { model, messages: [{ role: 'user', content }] },
+    { authorization: 'Bearer dev' },
+  );
+
+describeOnBoth(boxes, 'what models cost', (openBox) => {
+  test('is counted for the model and for the agent that asked it', async () => {
+    const { box, agent, spentOfModel, settled } = await open(openBox);
+    const { prompt_tokens, completion_tokens } = (await chat(box, agent, 'say:hello')).body.usage;
+    const cost = (prompt_tokens * 3_000 + completion_tokens * 15_000) / 1_000_000;
+    expect(cost).toBeGreaterThan(0);
+    const tokens = prompt_tokens + completion_tokens;
+    expect(await spentOfModel('first')).toMatchObject({ tokens, cost: expect.closeTo(cost, 8) });
+    expect(await settled('agent', agent)).toMatchObject({ tokens, cost: expect.closeTo(cost, 8) });
+  });
+
+  test('of a model that a tool asks is counted for it, and for the agent whose tool it is', async () => {
+    const { box, agent, spentOfModel, settled } = await open(openBox);
+    await chat(box, agent, 'tool:consult {}; say:done');
+    const [first, other] = [await spentOfModel('first'), await spentOfModel('other')];
+    expect(other.cost).toBeGreaterThan(0);
+    await until(async () => (await settled('agent', agent)).tokens === first.tokens + other.tokens);
+    expect((await settled('agent', agent)).cost).toBeCloseTo(first.cost + other.cost, 8);
+  });
+
+  test.each([
+    ['body', 'second'],
+    ['step', 'other'],
+    ['embed', 'vectors'],
+  ])('of a single call is counted once (%s)', async (workflow, name) => {
+    const { box, spentOfModel } = await open(openBox);
+    const run = await runWorkflow(box, workflow, {});
+    const tokens = (run as unknown as { totalTokens: number }).totalTokens;
+    expect(tokens).toBeGreaterThan(0);
+    expect(await spentOfModel(name)).toMatchObject({ tokens });
+    expect((await spentOfModel(name)).cost).toBeGreaterThan(0);
+  });
+
+  test('is 0 for a model that has no price', async () => {
+    const { box, agent, spentOfModel } = await open(openBox, ['other']);
+    await chat(box, agent, 'say:hello');
+    expect(await spentOfModel('first')).toMatchObject({ tokens: expect.any(Number) as number, cost: 0 });
+  });
+});
+
+test('what a provider had in its cache has a price of its own', () => {
+  const tokens = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 60, cacheWriteTokens: 30, totalTokens: 110 };
+  const cached = { ...PRICE, cacheReadPerMillion: 300, cacheWritePerMillion: 3_750 };
+  expect(costOf({ m: cached }, 'm', tokens)).toBeCloseTo((10 * 3_000 + 60 * 300 + 30 * 3_750 + 10 * 15_000) / 1e6, 9);
+  expect(costOf({ m: PRICE }, 'm', tokens)).toBeCloseTo((100 * 3_000 + 10 * 15_000) / 1e6, 9);
+  expect(costOf({ m: PRICE }, 'toString', tokens)).toBe(0);
+});
