@@ -3,7 +3,16 @@ export { defineDeepAgent, defineTool } from './definitions/definition.ts';
 export type { DeepAgentDefinition, Tool, ToolContext, ToolDefinition } from './definitions/agent.ts';
 export type { McpServer, Skill, SubagentDefinition } from './definitions/agent.ts';
 export type { AgentAnswer, AgentSession, SendOptions } from './agent-client.ts';
-export type { RagAdded, RagDocument, RagFilter, RagHit, RagPlace, RagSearchOptions } from './engine/rag-calls.ts';
+export type {
+  RagAdded,
+  RagAddedFile,
+  RagDocument,
+  RagFile,
+  RagFilter,
+  RagHit,
+  RagPlace,
+  RagSearchOptions,
+} from './engine/rag-calls.ts';
 export type { AiMessage, ChatAnswer, ChatOptions, EmbedAnswer, EmbedOptions } from './ai-client.ts';
 export type { ModelUsage } from './engine/model-calls.ts';
 export { svc } from './svc.ts';

@@ -2,7 +2,15 @@ import { currentContext } from './engine/context.ts';
 import type { EngineContext, StepContext } from './engine/context.ts';
 import { isStoreDown, persist } from './engine/persist.ts';
 import { ONCE } from './engine/primitives/step.ts';
-import type { RagAdded, RagCalls, RagDocument, RagHit, RagSearchOptions } from './engine/rag-calls.ts';
+import type {
+  RagAdded,
+  RagAddedFile,
+  RagCalls,
+  RagDocument,
+  RagFile,
+  RagHit,
+  RagSearchOptions,
+} from './engine/rag-calls.ts';
 import { encode } from './engine/serialize.ts';
 
 // Collections of the box, as code in a run reaches them.
@@ -15,6 +23,13 @@ export function searchKnowledge(collection: string, query: string, options?: Rag
 export function addKnowledge(collection: string, document: RagDocument): Promise<RagAdded> {
   const call = { member: 'add', collection, input: { collection, ...document } };
   return recorded(call, (rag) => rag.add(collection, document));
+}
+
+export function addKnowledgeFile(collection: string, file: RagFile): Promise<RagAddedFile> {
+  // The record of a body has what was added, and not its bytes: these were recorded where they came from.
+  const { content, ...named } = file;
+  const call = { member: 'addFile', collection, input: { collection, ...named, bytes: content?.byteLength } };
+  return recorded(call, (rag) => rag.addFile(collection, file));
 }
 
 export function deleteKnowledge(collection: string, id: string): Promise<boolean> {

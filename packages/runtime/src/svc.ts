@@ -17,13 +17,13 @@ import type {
   ScheduledWorkflow,
   StartedWorkflow,
 } from './engine/handle.ts';
-import type { RagAdded, RagDocument, RagHit, RagSearchOptions } from './engine/rag-calls.ts';
+import type { RagAdded, RagAddedFile, RagDocument, RagFile, RagHit, RagSearchOptions } from './engine/rag-calls.ts';
 import { contextOf } from './engine/started-by.ts';
 import type { RunContext } from './engine/started-by.ts';
 import { publish } from './engine/primitives/publish.ts';
 import { scheduleWorkflow, unscheduleWorkflow } from './engine/primitives/schedule.ts';
 import type { ScheduleOptions } from './engine/primitives/schedule.ts';
-import { addKnowledge, deleteKnowledge, searchKnowledge } from './rag-client.ts';
+import { addKnowledge, addKnowledgeFile, deleteKnowledge, searchKnowledge } from './rag-client.ts';
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
 import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
@@ -83,6 +83,12 @@ export const svc = {
      * version before answers. The same document once more changes nothing.
      */
     add: (collection: string, document: RagDocument): Promise<RagAdded> => addKnowledge(collection, document),
+    /**
+     * Adds what is in a file as a document: `{ name: 'terms.pdf', content: bytes }`. Text, Markdown, HTML, CSV, JSON, PDF and DOCX; its
+     * text is read before this answers, and the file is not kept. Throws `file_type_unsupported`, `file_unreadable` with the
+     * reason, `payload_too_large` above 32 MiB.
+     */
+    addFile: (collection: string, file: RagFile): Promise<RagAddedFile> => addKnowledgeFile(collection, file),
     /** False: there is no such document (any more). */
     delete: (collection: string, id: string): Promise<boolean> => deleteKnowledge(collection, id),
   },

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
 import { startEmbeddingServer } from './_embedding-server.ts';
 import type { EmbeddingServer } from './_embedding-server.ts';
@@ -48,14 +48,21 @@ const REINDEX: [name: string, death: Death][] = [
   ['before the old table is dropped', { sql: 'drop table if exists', when: 'before', nth: 1 }],
 ];
 
-describeWhen(realServers.database, 'a box that is killed', (url) => {
+describe('a box on PGlite that is killed', () =>
+  describeKilled(async () => ({ url: undefined, drop: async () => {} })));
+
+describeWhen(realServers.database, 'a box on Postgres that is killed', (url) =>
+  describeKilled(() => createDatabase(url)),
+);
+
+function describeKilled(open: () => Promise<{ url: string | undefined; drop(): Promise<void> }>): void {
   const folder = mkdtempSync(join(tmpdir(), 'svc-rag-crash-'));
   let embeddings: EmbeddingServer;
-  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let database: Awaited<ReturnType<typeof open>>;
   let worker: Worker | undefined;
   beforeAll(async () => {
     embeddings = await startEmbeddingServer({ 'test/wide': 96 });
-    database = await createDatabase(url);
+    database = await open();
   });
   afterEach(() => worker?.kill());
   afterAll(async () => {
@@ -164,10 +171,11 @@ describeWhen(realServers.database, 'a box that is killed', (url) => {
     await fill(name);
     await until(() => embeddings.waiting() === 1 && embedded('test/words').length >= 96);
     await worker?.kill();
-    release();
     await start();
+    // By now the provider knows that nobody waits for what it held back.
+    release();
     await untilReady(name);
     expect(embedded('test/words')).toHaveLength(CHUNKS);
     await expectWhole(name, 'test/words');
   });
-});
+}

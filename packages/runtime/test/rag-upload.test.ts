@@ -1,19 +1,41 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../src/client.ts';
+import type { RagFile } from '../src/engine/rag-calls.ts';
 import { toDocx, toPdf } from '../src/rag/files/_files.ts';
 import { startEmbeddingServer } from './_embedding-server.ts';
 import type { EmbeddingServer } from './_embedding-server.ts';
-import { call, setupBoxes, until } from './_setup.ts';
+import { svc } from '../src/svc.ts';
+import { call, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
 let embeddings: EmbeddingServer;
+/** What a workflow adds; no file of a test fits an input as it is. */
+let wanted: Partial<RagFile>[] = [];
+const bytesLeft: number[] = [];
+const addIn = async (files: Partial<RagFile>[]) => {
+  const added = await Promise.all(files.map((file) => svc.rag.addFile('files', file as RagFile)));
+  bytesLeft.push(...files.map(({ content }) => content?.byteLength ?? 0));
+  return added;
+};
+const inStep = Object.assign(
+  toStep('inStep', async () => addIn(wanted)),
+  { maxRetries: 1 },
+);
+const read = toStep('read', async () => wanted[0]?.content ?? new Uint8Array());
+const WORKFLOWS = {
+  step: { run: async () => inStep() },
+  body: {
+    run: async () =>
+      svc.rag.addFile('files', { name: 'of-body.pdf', content: await read(), metadata: { team: 'body' } }),
+  },
+};
 let box: TestBox;
 let url: string;
 beforeAll(async () => {
   embeddings = await startEmbeddingServer({});
   const provider = { baseUrl: embeddings.url, apiKey: 'key' };
-  box = await boxes.share({ provider, options: { embeddingModel: () => 'test/words' } })();
+  box = await boxes.share({ provider, workflows: WORKFLOWS, options: { embeddingModel: () => 'test/words' } })();
   url = await box.listen();
   await call(box, 'POST /api/rag/collections', { name: 'files' });
 });
@@ -140,3 +162,62 @@ test('a large file is read while the box answers others', async () => {
   });
   expect(body.items.map(({ place }) => place.page)).toContain(200);
 }, 120_000);
+
+test('code of a step adds files, more at a time than are read at a time, and keeps its bytes', async () => {
+  const pdf = await toPdf(['The walrus naps.'], { info: { Title: 'Walruses' } });
+  wanted = [
+    { name: 'walrus.pdf', content: pdf },
+    {
+      name: 'report',
+      type: 'text/markdown; charset=utf-8',
+      content: Buffer.from('# Report\n\nThe lynx hunts.'),
+      id: 'lynx',
+    },
+    ...[1, 2, 3].map((n) => ({ name: `note-${n}.txt`, content: Buffer.from(`The note ${n}.`), title: `Note ${n}` })),
+  ];
+  const lengths = wanted.map(({ content }) => content?.byteLength);
+  const run = await runWorkflow(box, 'step');
+  expect(run).toMatchObject({
+    status: 'completed',
+    output: [
+      { id: 'walrus.pdf', version: 1, state: 'queued', title: 'Walruses', pages: 1 },
+      { id: 'lynx', title: null, pages: null, characters: 25 },
+      ...[1, 2, 3].map((n) => ({ id: `note-${n}.txt`, title: `Note ${n}`, characters: 11 })),
+    ],
+  });
+  expect(bytesLeft.slice(-wanted.length)).toEqual(lengths);
+  for (const id of ['walrus.pdf', 'lynx', 'note-3.txt']) await untilReady(id);
+  const { body } = await call<{ addedBy: string }>(box, `GET ${PATH}/lynx`);
+  expect(body.addedBy).toBe('workflow step');
+});
+
+test('code of a body adds a file, and its record has no bytes', async () => {
+  wanted = [{ content: await toPdf(['The ibex climbs.']) }];
+  const run = await runWorkflow(box, 'body');
+  expect(run).toMatchObject({ status: 'completed', output: { id: 'of-body.pdf', pages: 1 } });
+  await untilReady('of-body.pdf');
+  const { body } = await call<object>(box, `GET /api/runs/${String(run['runId'])}/timeline`);
+  const shown = JSON.stringify(body);
+  expect(shown).toContain('rag addFile files');
+  // Once, as what the step before answered.
+  const bytes = wanted[0]?.content?.byteLength ?? 0;
+  expect(shown.length).toBeLessThan(2 * bytes);
+});
+
+test.each<[string, Partial<RagFile>, string]>([
+  ['of no known kind', { name: 'a.exe', content: Buffer.from('MZ') }, 'file_type_unsupported'],
+  ['that cannot be read', { name: 'a.pdf', content: Buffer.from('no PDF') }, 'file_unreadable'],
+  ['that is too large', { name: 'a.txt', content: Buffer.alloc(32 * 1_048_576 + 1) }, 'payload_too_large'],
+  ['whose bytes are a text', { name: 'a.txt', content: 'text' as never }, 'invalid_request'],
+  ['without a name', { content: Buffer.from('a') }, 'invalid_request'],
+  ['whose name is no id', { name: '..', type: 'text/markdown', content: Buffer.from('a') }, 'invalid_request'],
+])('a file %s fails the step at once', async (_, file, code) => {
+  wanted = [file];
+  const run = await runWorkflow(box, 'step');
+  expect(run).toMatchObject({ status: 'failed', error: { code } });
+});
+
+test('a file of an upload whose name is no id is refused', async () => {
+  const answer = await upload('a', { 'content-type': 'text/markdown', 'x-svc-file-name': '..' });
+  expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+});

@@ -74,6 +74,7 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
     rag: (caller) =>
       above().rooms.rag.forCode({
         name: `${caller.run.kind} ${caller.run.name}`,
+        signal: caller.signal,
         embed: (asked) => above().ai.embed(asked, caller),
         rerank: (asked) => above().ai.rerank(asked, caller),
       }),

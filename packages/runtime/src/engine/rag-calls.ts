@@ -2,6 +2,7 @@
 export interface RagCalls {
   search(collection: string, query: string, options?: RagSearchOptions): Promise<RagHit[]>;
   add(collection: string, document: RagDocument): Promise<RagAdded>;
+  addFile(collection: string, file: RagFile): Promise<RagAddedFile>;
   delete(collection: string, id: string): Promise<boolean>;
 }
 
@@ -68,6 +69,29 @@ export interface RagDocument {
   format?: 'markdown' | 'text' | undefined;
   /** What searches filter by. At most 8 KiB as JSON. */
   metadata?: Readonly<Record<string, RagScalar | readonly RagScalar[]>> | undefined;
+}
+
+export interface RagFile {
+  /** What it is called, 1 to 500 characters. Its ending says what it is read as, unless `type` does. */
+  name: string;
+  /** Up to 32 MiB. */
+  content: Uint8Array;
+  /** Its media type: `application/pdf`. Default: by the ending of its name. */
+  type?: string | undefined;
+  /** Of the document. Default: the name. */
+  id?: string | undefined;
+  /** Default: as the file calls itself. */
+  title?: string | undefined;
+  /** What searches filter by. At most 8 KiB as JSON. */
+  metadata?: RagDocument['metadata'];
+}
+
+export interface RagAddedFile extends RagAdded {
+  title: string | null;
+  /** Of its text. */
+  characters: number;
+  /** How many it has. Null: it has no pages. */
+  pages: number | null;
 }
 
 export interface RagAdded {

@@ -50,7 +50,7 @@ export interface Rag extends Collections {
   deleteDocument(name: string, id: string): Promise<void>;
   search(name: string, query: string, options: RagSearchOptions, signal: AbortSignal): Promise<Found>;
   /** For code of a run, which pays for what its queries use. */
-  forCode(run: Asking & { name: string }): RagCalls;
+  forCode(run: Asking & { name: string; signal: AbortSignal }): RagCalls;
   /** Embeds what is due, unless that is under way. Never waits and never throws. */
   sweep(): void;
   close(): Promise<void>;
@@ -63,6 +63,8 @@ export interface UploadOptions {
   metadata: Metadata;
   by: string;
   signal: AbortSignal;
+  /** Until it is its turn. Default: `too_many_files`. */
+  waits?: boolean;
 }
 
 export interface Uploaded extends Pick<IngestRow, 'version' | 'state'> {
@@ -122,9 +124,9 @@ export function createRag(options: RagOptions): Rag {
     ingest.wake();
     return put;
   };
-  const upload: Rag['upload'] = async (name, file, { id, title: given, metadata, by, signal }) => {
+  const upload: Rag['upload'] = async (name, file, { id, title: given, metadata, by, signal, waits }) => {
     await open(name);
-    const { title: own, format, text, pages } = await files.read(file, signal);
+    const { title: own, format, text, pages } = await files.read(file, signal, { waits });
     const title = given ?? own;
     const put = await add(name, { id, title, metadata, format, text, pages }, by);
     return { id, ...put, title, characters: text.length, pages: pages && pages.length };
@@ -174,10 +176,11 @@ export function createRag(options: RagOptions): Rag {
         throw toAskedError(error);
       });
     },
-    forCode: ({ name: by, ...asking }) =>
+    forCode: ({ name: by, signal, ...asking }) =>
       createCodeCalls({
         search: async (...asked) => (await search(...asked, asking)).hits,
         add: (name, source) => add(name, source, by),
+        addFile: (name, file, as) => upload(name, file, { ...as, by, signal, waits: true }),
         delete: deleteDocument,
       }),
     sweep: () => ingest.sweep(),

@@ -18,7 +18,7 @@ const FileName = z
       return z.NEVER;
     }
   })
-  .pipe(StorableText.min(1).max(500))
+  .pipe(DocumentId)
   .describe('What the file is called, percent-encoded: `report%202026.pdf`');
 
 const MetadataText = z

@@ -25,8 +25,9 @@ export interface GivenFile {
 export interface FileReader {
   /**
    * Throws `file_type_unsupported`, `file_unreadable` with the reason, and `too_many_files` while as many are read as may be.
+   * `waits`: until one of those is done, in place of that.
    */
-  read(file: GivenFile, signal: AbortSignal): Promise<ReadFile>;
+  read(file: GivenFile, signal: AbortSignal, how?: { waits?: boolean }): Promise<ReadFile>;
 }
 
 /** Bytes of a file. */
@@ -38,10 +39,13 @@ export const MOST_FILE_BYTES = 32 * 1024 * 1024;
  */
 export function createFileReader({ most, timeoutMs = TIMEOUT_MS }: { most: number; timeoutMs?: number }): FileReader {
   let reading = 0;
+  const waiting = new Set<() => void>();
+  const isFull = (): boolean => reading >= MOST_AT_ONCE;
   return {
-    async read(file, signal) {
+    async read(file, signal, { waits = false } = {}) {
       const kind = kindOf(file);
-      if (reading >= MOST_AT_ONCE) {
+      if (waits) while (isFull()) await untilCalled(waiting, signal);
+      if (isFull()) {
         const message = `${MOST_AT_ONCE} files are being read. Send this one again once one of them is done.`;
         throw new BoxError('too_many_files', message, { details: { retryAfter: 2 } });
       }
@@ -51,6 +55,7 @@ export function createFileReader({ most, timeoutMs = TIMEOUT_MS }: { most: numbe
         return await runThread(file.name, work, { signal, timeoutMs });
       } finally {
         reading -= 1;
+        for (const next of [...waiting].slice(0, 1)) next();
       }
     },
   };
@@ -62,6 +67,22 @@ export function createFileReader({ most, timeoutMs = TIMEOUT_MS }: { most: numbe
 const MOST_AT_ONCE = 2;
 const TIMEOUT_MS = 120_000;
 const HEAP_MB = 512;
+
+/** The one that has waited for longest is called first. */
+function untilCalled(waiting: Set<() => void>, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => (): void => {
+      waiting.delete(wake);
+      signal.removeEventListener('abort', leave);
+      settle();
+    };
+    const wake = end(resolve);
+    const leave = end(() => reject(signal.reason as Error));
+    waiting.add(wake);
+    signal.addEventListener('abort', leave);
+  });
+}
 
 type Answer = { document: ReadFile } | { reason: string };
 
