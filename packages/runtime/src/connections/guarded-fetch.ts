@@ -12,13 +12,16 @@ export interface GuardedRequest {
 /** Calls an address once: one that the policy lets through, and no other. The answer has at most 64 MiB. */
 export type GuardedFetch = (url: URL, request: GuardedRequest) => Promise<Response>;
 
-/** Throws `connection_failed` for an address that must not be called, and for one that does not answer. */
-export function createGuardedFetch(policy: EgressPolicy): GuardedFetch {
+/**
+ * Throws `connection_failed` for an address that must not be called, and for one that does not answer, or says nothing for so
+ * long; in the middle of an answer, its body fails.
+ */
+export function createGuardedFetch(policy: EgressPolicy, silenceMs: number = SILENCE_MS): GuardedFetch {
   const refuse = (what: string): BoxError =>
     new BoxError('connection_failed', `${what}. List it in SVC_ALLOW_PRIVATE_EGRESS to let the box call it.`);
   const tooLong = (most: number): BoxError =>
     new BoxError('connection_failed', `The service answered more than ${most} bytes.`);
-  const pinned = createPinnedFetch({ ...policy, refuse }, { tooLong });
+  const pinned = createPinnedFetch({ ...policy, refuse }, { tooLong, silenceMs });
   return async (url, { method, headers, body, signal }) => {
     const init = { method, headers, ...(body === undefined ? {} : { body }), ...(signal ? { signal } : {}) };
     try {
@@ -31,6 +34,9 @@ export function createGuardedFetch(policy: EgressPolicy): GuardedFetch {
 }
 
 // --- internal ---
+
+/** As long as the platform's own fetch waits. */
+const SILENCE_MS = 300_000;
 
 /** With all that a Response has: what reads a model's answer needs less. */
 function toWhole({ body, status, statusText, headers, url }: Response): Response {

@@ -20,6 +20,8 @@ export interface HttpFetchOptions {
   mostBytes?: number;
   /** What is thrown of a longer one. Default: that it is the model provider's. */
   tooLong?(mostBytes: number): Error;
+  /** Milliseconds without a byte in either direction, after which it fails or its answer breaks off. Default: no bound. */
+  silenceMs?: number;
   /** Those that keep method and body. Default: any redirect is the answer. */
   followsRedirects?: boolean;
 }
@@ -55,7 +57,11 @@ const PIECE = 262_144;
 const EMPTY = new Set([204, 205, 304]);
 const CLOSED = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
 
-async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOptions): Promise<IncomingMessage> {
+async function send(
+  url: URL,
+  init: RequestInit,
+  { lookup, agents, silenceMs }: HttpFetchOptions,
+): Promise<IncomingMessage> {
   const { method = 'GET', headers, body, signal } = init;
   const isPlain = url.protocol === 'http:';
   const agent = isPlain ? agents?.http : agents?.https;
@@ -68,6 +74,7 @@ async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOp
   const content = typeof body === 'string' || body instanceof Uint8Array ? body : undefined;
   for (;;) {
     const request = (isPlain ? httpRequest : httpsRequest)(url, options);
+    if (silenceMs !== undefined) breakOff(request, silenceMs);
     try {
       return await sendOne(request, content, signal ?? undefined);
     } catch (error) {
@@ -75,6 +82,11 @@ async function send(url: URL, init: RequestInit, { lookup, agents }: HttpFetchOp
       if (!request.reusedSocket || !CLOSED.has((error as NodeJS.ErrnoException).code)) throw error;
     }
   }
+}
+
+/** The socket's own timer: it is no other request's once this one is over. */
+function breakOff(request: ClientRequest, silenceMs: number): void {
+  request.setTimeout(silenceMs, () => request.destroy(new Error(`no word within ${silenceMs / 1_000} s`)));
 }
 
 function sendOne(

@@ -5,7 +5,7 @@ import type { EgressPolicy } from './egress.ts';
 import { createHttpFetch } from './http-fetch.ts';
 import type { Fetch, HttpFetchOptions } from './http-fetch.ts';
 
-export interface PinnedOptions extends Pick<HttpFetchOptions, 'tooLong'> {
+export interface PinnedOptions extends Pick<HttpFetchOptions, 'tooLong' | 'silenceMs'> {
   /** Milliseconds for which a connection is kept that nothing uses. Default: a minute. */
   idleMs?: number;
 }
@@ -16,7 +16,7 @@ export interface PinnedOptions extends Pick<HttpFetchOptions, 'tooLong'> {
  */
 export function createPinnedFetch(
   policy: EgressPolicy,
-  { idleMs = LONGEST_IDLE_MS, tooLong }: PinnedOptions = {},
+  { idleMs = LONGEST_IDLE_MS, tooLong, silenceMs }: PinnedOptions = {},
 ): Fetch {
   const kept = { keepAlive: true, timeout: idleMs };
   return createHttpFetch({
@@ -24,6 +24,7 @@ export function createPinnedFetch(
     lookup: createLookup(policy),
     agents: { http: new HttpAgent(kept), https: new HttpsAgent(kept) },
     ...(tooLong ? { tooLong } : {}),
+    ...(silenceMs === undefined ? {} : { silenceMs }),
   });
 }
 
