@@ -168,6 +168,17 @@ describe('confirmations', () => {
     await until(async () => (await statusOf(id)) === 'cancelled');
   });
 
+  test('are given by the very text that was handed out, and by no other of the same bytes', async () => {
+    const id = await started();
+    const state = stateOf(await write('runs.cancel', { id }));
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    for (const last of letters)
+      if (!state.endsWith(last)) await write('runs.cancel', { id }, { requestState: state.slice(0, -1) + last });
+    expect(await statusOf(id)).not.toBe('cancelled');
+    await write('runs.cancel', { id }, { requestState: state });
+    await until(async () => (await statusOf(id)) === 'cancelled');
+  });
+
   test('of one run are none for another', async () => {
     const [mine, other] = [await started(), await started()];
     const state = stateOf(await write('runs.cancel', { id: mine }));
