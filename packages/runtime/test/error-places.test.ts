@@ -74,6 +74,24 @@ test.each(Object.keys(BODIES))('an error the runtime makes leads to who waits fo
   ]);
 });
 
+test('what ends a run that has too many records leads to the call that was one too many', async () => {
+  const step = once('step', () => 1);
+  const bodies = {
+    async many() {
+      for (;;) await step();
+    },
+  };
+  const box = await boxes.open({
+    workflows: { many: { run: bodies.many as () => Promise<unknown> } },
+    options: { engine: { limits: { records: 20 } } },
+  });
+  const { error } = (await runWorkflow(box, 'many')) as { error: { code: string; stack: string } };
+  expect(error.code).toBe('run_journal_full');
+  expect(error.stack).toMatch(
+    /at (?:async )?(?:\S+\.)?many \(packages\/runtime\/test\/error-places\.test\.ts:\d+:\d+\)$/m,
+  );
+});
+
 test('an error that leads to code of the workspace is left as it is, and one that is caught has its place', async () => {
   const own = once('own', () => {
     throw new Error('mine');

@@ -16,6 +16,19 @@ export function rejectCall(call: Call, error: unknown): void {
   into = undefined;
 }
 
+/**
+ * What ends a run while its body waits for the answer of the call, which the call is not given: its stack says in addition
+ * which line that is. Without a call it stays as it is.
+ */
+export function placeAt(call: Call | undefined, error: Error): Promise<void> {
+  if (!call) return Promise.resolve();
+  return new Promise((done) => {
+    into = call;
+    Reflect.apply(real.all, AsAnswer, [[placeAndRest(error, call, done)]]);
+    into = undefined;
+  });
+}
+
 // --- internal ---
 
 /** A body may have others. */
@@ -42,6 +55,23 @@ const AsAnswer = Object.assign(
 
 async function placeAndThrow(error: Error, { answer }: Call): Promise<never> {
   await undefined;
+  addFrames(error);
+  // Not before: who awaits a promise that is asked for twice is not on the stack.
+  answer.ignoreUnhandled();
+  throw error;
+}
+
+/** Never ends, so the answer is never given. */
+async function placeAndRest(error: Error, { answer }: Call, done: () => void): Promise<never> {
+  await undefined;
+  addFrames(error);
+  answer.ignoreUnhandled();
+  done();
+  return new Promise(() => {});
+}
+
+/** Called where what awaits the answer is on the stack. */
+function addFrames(error: Error): void {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = MOST_FRAMES;
   const here = new Error('here');
@@ -50,10 +80,7 @@ async function placeAndThrow(error: Error, { answer }: Call): Promise<never> {
   const frames = runOutside(() => here.stack ?? '')
     .split('\n')
     .filter(isOfWorkspace);
-  // Not before: who awaits a promise that is asked for twice is not on the stack.
-  answer.ignoreUnhandled();
   if (frames.length > 0) error.stack = [error.stack, ...frames].join('\n');
-  throw error;
 }
 
 function isPlaced(error: unknown): boolean {

@@ -24,6 +24,7 @@ import { createParts, notOurs } from './parts.ts';
 import type { ExecutionOptions, RowChanges } from './parts.ts';
 import { startPatience } from './patience.ts';
 import type { Patience } from './patience.ts';
+import { placeAt } from './error-place.ts';
 import { RecordLimit } from './record-limit.ts';
 import { NO_EXTRAS } from './recorder.ts';
 import type { AppendExtras, Recorder } from './recorder.ts';
@@ -248,7 +249,8 @@ export class Execution implements Turn {
     const steps = this.#holding.takeWith(this.#calls.takeSteps());
     // Before the steps begin: their effects would be in no record.
     const full = this.#recordLimit.check(this.#recorder.count, this.#steps.count + steps.length);
-    if (full) return this.#finishing.end((this.#finishing.result = { error: full }));
+    const end = (): void => this.#finishing.end((this.#finishing.result = { error: full }));
+    if (full) return this.#writing.after(placeAt(steps[0], full), end);
     const waits = this.#waits;
     if (!waits?.isLookDue) return this.#write(steps);
     this.#writing.after(waits.lookAround(), () => this.#write(steps));
