@@ -170,7 +170,7 @@ describe('tokens', () => {
     });
     await expect(other.enter('b', [limited])).rejects.toMatchObject({ details: { limit: 'tokensPerMonth' } });
     expect(await other.listTokens({ id: String(each), period: 'month' }, { limit: 10 })).toEqual([
-      { who: limited.id, period: '2026-11', tokens: 100 },
+      { who: limited.id, period: '2026-11', tokens: 100, cost: 0 },
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { operateGroup } from '../operate/group.ts';
 
 export const usage = operateGroup({
-  summary: 'See what agents, API keys and users use of models, what it costs, and their limits.',
+  summary: 'See what agents, keys and users use of models, its cost, and their limits.',
   page: 'operating',
   examples: ['svc usage list --kind model --period month', 'svc usage get agent support'],
   sample: 'support',
