@@ -190,6 +190,7 @@ describe('a run that fails', () => {
       { ...input, tools: [{ name: 'x' }] },
       { ...input, tools: [{ name: 'add', description: 'Of the client.' }] },
       { ...input, context: 'x' },
+      { ...input, forwardedProps: { temperature: 'hot' } },
       { ...input, resume: [{ interruptId: 'x', status: 'maybe' }] },
       { ...input, resume: [{ interruptId: 'x', status: 'resolved', payload: null }] },
     ])

@@ -25,6 +25,7 @@ describe('what of a chat request has no effect', () => {
       );
       expect(await send(WIRE_B, { service_tier: 'auto', container: 'c', stream })).toBe('service_tier, container');
     }
+    expect(await send(WIRE_B, { output_config: { effort: 'low', efort: 'high' } })).toBe('output_config.efort');
     expect(await send(WIRE_A, { user: null, temperature: 0, modalities: ['text'] })).toBeNull();
     expect(await send(WIRE_B, { top_k: 5, thinking: { type: 'disabled' }, metadata: null })).toBeNull();
   });

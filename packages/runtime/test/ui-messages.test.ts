@@ -62,6 +62,28 @@ describe('a chat of useChat', () => {
     );
   });
 
+  test('is refused before a run where a parameter is of another type, and takes no place of a stream', async () => {
+    const { box } = await openUi(boxes);
+    const url = `${await box.listen()}/ui/v1/agents/helper`;
+    const messages = [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'say:x' }] }];
+    const send = (more: object) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { ...KEY, 'content-type': 'application/json' },
+        body: JSON.stringify({ id: 'typed', messages, ...more }),
+      });
+    // More often than a caller may have streams.
+    for (let times = 0; times < 30; times++) {
+      const answer = await send({ temperature: 'hot' });
+      expect([answer.status, await answer.json()]).toMatchObject([
+        400,
+        { code: 'invalid_request', details: { param: 'temperature' } },
+      ]);
+    }
+    expect(await box.journal.listRuns({ kind: 'agent' }, { limit: 1 })).toEqual([]);
+    expect((await send({ temperature: 0 })).status).toBe(200);
+  });
+
   test('is generated again from an earlier message, and edited', async () => {
     const { chat, box } = await openUi(boxes);
     const one = chat('again');

@@ -35,6 +35,40 @@ describe('an error', () => {
       'invalid_request',
       'messages',
     ],
+    [
+      'a result of the old format',
+      { model: 'helper', messages: [...user('x'), { role: 'function', name: 'f', content: '42' }] },
+      400,
+      'invalid_request',
+      'messages[1].role',
+    ],
+    [
+      'a call of the old format',
+      {
+        model: 'helper',
+        messages: [{ role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } }, ...user('x')],
+      },
+      400,
+      'invalid_request',
+      'messages[0].function_call',
+    ],
+    [
+      'a result of no call',
+      { model: 'helper', messages: [...user('x'), { role: 'tool', content: '42' }] },
+      400,
+      'invalid_request',
+      'messages[1].tool_call_id',
+    ],
+    ...[
+      ['stream_options', 'x'],
+      ['stream_options.include_usage', { include_usage: 'true' }],
+    ].map(([param, options]): (typeof REFUSED)[number] => [
+      `${JSON.stringify(options)} for a stream`,
+      { model: 'helper', messages: user('x'), stream: true, stream_options: options },
+      400,
+      'invalid_request',
+      String(param),
+    ]),
     ['two answers at once', { model: 'helper', messages: user('x'), n: 2 }, 400, 'invalid_request', 'n'],
     ['no answer at all', { model: 'helper', messages: user('x'), n: 0 }, 400, 'invalid_request', 'n'],
     ...Object.entries({

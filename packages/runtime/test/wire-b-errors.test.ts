@@ -41,6 +41,26 @@ describe('a request that is refused', () => {
       'invalid_request_error',
       { param: 'thinking.budget_tokens' },
     ],
+    ...(
+      [
+        ['tool_choice', { tool_choice: 'any' }],
+        ['tool_choice', { tool_choice: { type: 'required' } }],
+        ['tool_choice', { tool_choice: { type: 'tool' } }],
+        ['tool_choice', { tool_choice: { type: 'any', disable_parallel_tool_use: 'true' } }],
+        ['stop_sequences', { stop_sequences: 'END' }],
+        ['stop_sequences', { stop_sequences: [5] }],
+        ['output_config.format', { output_config: { format: { type: 'json_object' } } }],
+        ['output_config.format', { output_format: 'json' }],
+        ['thinking', { thinking: 'on' }],
+        ['thinking', { thinking: { type: 'enbled' } }],
+      ] as [string, object][]
+    ).map(([param, more]): (typeof REFUSED)[number] => [
+      JSON.stringify(more),
+      toRequest('x', more),
+      400,
+      'invalid_request_error',
+      { param },
+    ]),
     ['no messages', { model: 'helper', max_tokens: 1 }, 400, 'invalid_request_error', { param: 'messages' }],
     ['an empty list', toRequest('', { messages: [] }), 400, 'invalid_request_error', { param: 'messages' }],
     [

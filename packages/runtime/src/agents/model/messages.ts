@@ -19,7 +19,7 @@ interface ProviderToolCall {
   function: { name: string; arguments: string };
 }
 
-const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
+const ROLES = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 /**
  * The client's messages, checked. Unknown roles are refused. `keepsHistory`: the box has what was said before, so a
@@ -82,19 +82,38 @@ export function toAssistantMessage(
 
 function checkMessage(value: unknown, index: number): ChatMessage {
   const message = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-  const { role, content = null, name, tool_calls: calls, tool_call_id: callId } = message;
+  const { role, content = null, name, tool_calls: calls, tool_call_id: callId, function_call: called = null } = message;
+  if (role === 'function')
+    throw invalid(
+      `messages[${index}].role`,
+      `"messages[${index}].role" is "function", of the old format. Send role "tool" with its "tool_call_id".`,
+    );
   if (typeof role !== 'string' || !ROLES.has(role))
     throw invalid(
       `messages[${index}].role`,
       `"messages[${index}].role" is ${JSON.stringify(role)}; it must be one of ${[...ROLES].join(', ')}.`,
     );
-  if (role === 'tool' || role === 'function') return { role: 'tool', content, tool_call_id: String(callId) };
-  if (role === 'assistant')
+  if (role === 'tool') {
+    if (typeof callId !== 'string' || callId === '')
+      throw invalid(
+        `messages[${index}].tool_call_id`,
+        `"messages[${index}].tool_call_id" must name the call it answers.`,
+      );
+    return { role, content, tool_call_id: callId };
+  }
+  if (role === 'assistant') {
+    // Left out, the answer of the call would be left out with it.
+    if (called !== null)
+      throw invalid(
+        `messages[${index}].function_call`,
+        `"messages[${index}].function_call" is of the old format. Send it as "tool_calls".`,
+      );
     return {
       role,
       content,
       ...(Array.isArray(calls) ? { tool_calls: calls.map((call) => checkCall(call, index)) } : {}),
     };
+  }
   return { role: role as 'user', content, ...(typeof name === 'string' ? { name } : {}) };
 }
 

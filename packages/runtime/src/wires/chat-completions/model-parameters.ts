@@ -1,9 +1,14 @@
 import { BoxError } from '../../errors.ts';
 import { listIgnored } from '../ignored.ts';
+import { checkParameterTypes } from '../parameter-types.ts';
 import type { ParameterTypes } from '../parameter-types.ts';
 
-/** The members of a request that are handed to the provider; those of the wire itself and unknown ones are not. Null is as good as left out. */
+/**
+ * The members of a request that are handed to the provider; those of the wire itself and unknown ones are not. Null is as good
+ * as left out. Throws `invalid_request` with the name of one that is of another type.
+ */
 export function toModelParameters(request: object): Record<string, unknown> {
+  checkParameterTypes(request, PARAMETER_TYPES);
   return Object.fromEntries(
     Object.entries(request).filter(([key, value]) => value !== null && MODEL_PARAMETERS.has(key)),
   );
@@ -28,12 +33,15 @@ export const COMPLETION_TYPES: ParameterTypes = {
   parallel_tool_calls: 'boolean',
 };
 
+const { stream: _stream, n: _n, ...PARAMETER_TYPES } = COMPLETION_TYPES;
+
 /** Throws `invalid_request` with the name of the first member that the box can neither heed nor leave out. */
 export function checkHeeded(request: object): void {
   const given = request as Record<string, unknown>;
   for (const [name, advice] of Object.entries(REFUSED))
     if (given[name] !== undefined && given[name] !== null)
       throw new BoxError('invalid_request', `"${name}" is not supported. ${advice}`, { details: { param: name } });
+  checkStreamOptions(given['stream_options']);
   const { modalities } = given;
   if (Array.isArray(modalities) && modalities.some((one) => one !== 'text'))
     throw new BoxError('invalid_request', '"modalities" must be ["text"]: an agent answers in text.', {
@@ -50,6 +58,20 @@ export function listIgnoredMembers(request: object): string[] {
 }
 
 // --- internal ---
+
+/** Silently, a client that counts by the last chunk would see nothing. */
+function checkStreamOptions(options: unknown): void {
+  if (options === undefined || options === null) return;
+  if (typeof options !== 'object' || Array.isArray(options))
+    throw new BoxError('invalid_request', '"stream_options" must be an object.', {
+      details: { param: 'stream_options' },
+    });
+  const { include_usage: isAsked = null } = options as { include_usage?: unknown };
+  if (isAsked === null || typeof isAsked === 'boolean') return;
+  throw new BoxError('invalid_request', '"stream_options.include_usage" must be true or false.', {
+    details: { param: 'stream_options.include_usage' },
+  });
+}
 
 const MODEL_PARAMETERS: ReadonlySet<string> = new Set([
   'temperature',

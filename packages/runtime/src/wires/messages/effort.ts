@@ -5,9 +5,14 @@ import { BoxError } from '../../errors.ts';
  * to. Undefined: the request says nothing of it, and leaves it to the model.
  */
 export function toHints({ output_config: config, thinking }: Asked): { reasoning_effort: string } | undefined {
+  const { type, budget_tokens: budget } = (thinking ?? {}) as { type?: unknown; budget_tokens?: unknown };
+  if (thinking !== undefined && thinking !== null && !KINDS.has(type))
+    throw invalid(
+      'thinking',
+      '"thinking" must be {type: "enabled", budget_tokens}, {type: "adaptive"} or {type: "disabled"}.',
+    );
   const { effort } = (config ?? {}) as { effort?: unknown };
   if (effort !== undefined && effort !== null) return { reasoning_effort: toEffort(effort) };
-  const { type, budget_tokens: budget } = (thinking ?? {}) as { type?: unknown; budget_tokens?: unknown };
   return type === 'enabled' ? { reasoning_effort: ofBudget(budget) } : undefined;
 }
 
@@ -17,6 +22,8 @@ interface Asked {
   output_config?: unknown;
   thinking?: unknown;
 }
+
+const KINDS: ReadonlySet<unknown> = new Set(['enabled', 'adaptive', 'disabled']);
 
 /** The words of this format that providers of chat completions do not all know. */
 const MOST = new Set(['xhigh', 'max']);

@@ -58,7 +58,7 @@ export function toMessagesRequest(value: unknown, { keepsHistory, isAnswered }: 
     parameters: toParameters(body),
     hints: toHints(body),
     isStream: body.stream === true,
-    ignored: listIgnored(body, KNOWN),
+    ignored: [...listIgnored(body, KNOWN), ...listIgnoredOfOutput(body)],
     inputTokens: estimateTokens([system, body.messages, tools]),
   };
 }
@@ -84,6 +84,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'output_config',
   'output_format',
 ]);
+const KNOWN_OF_OUTPUT: ReadonlySet<string> = new Set(['effort', 'format']);
 const ROLES = new Set(['user', 'assistant', 'system']);
 const CHARACTERS_PER_TOKEN = 4;
 const TOKENS_PER_FILE = 1_600;
@@ -132,6 +133,10 @@ function toParameters(body: Body): Record<string, unknown> {
   const { stop_sequences: stop, output_config: config, output_format: plain, tool_choice: choice } = body;
   const { format = plain } = (config ?? {}) as { format?: unknown };
   const { type, schema } = (format ?? {}) as { type?: unknown; schema?: unknown };
+  if (!isNothing(stop) && !(Array.isArray(stop) && stop.every((one) => typeof one === 'string')))
+    throw invalid('stop_sequences', '"stop_sequences" must be a list of texts.');
+  if (!isNothing(format) && type !== 'json_schema')
+    throw invalid('output_config.format', '"output_config.format" must be {type: "json_schema", schema}.');
   return {
     ...Object.fromEntries(SAME_NAME.filter((name) => body[name] != null).map((name) => [name, body[name]])),
     ...(Array.isArray(stop) && stop.length > 0 ? { stop } : {}),
@@ -140,6 +145,15 @@ function toParameters(body: Body): Record<string, unknown> {
       ? { response_format: { type, json_schema: { name: 'answer', schema, strict: true } } }
       : {}),
   };
+}
+
+/** `output_config` has members that are heeded. */
+function listIgnoredOfOutput({ output_config: config }: Body): string[] {
+  return typeof config === 'object' && config !== null ? listIgnored(config, KNOWN_OF_OUTPUT, 'output_config.') : [];
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null;
 }
 
 /** Four characters are about a token; the bytes of a file are counted as one large image. */

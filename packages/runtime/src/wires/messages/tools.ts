@@ -18,14 +18,22 @@ export function toMessageTools(value: unknown): ClientTool[] {
   });
 }
 
-/** What the provider is sent of a `tool_choice`. */
+/** What the provider is sent of a `tool_choice`. Throws `invalid_request`: left out, the request would be another one. */
 export function toToolChoice(value: unknown): Record<string, unknown> {
-  const { type, name, disable_parallel_tool_use: isSingle } = (value ?? {}) as Record<string, unknown>;
+  if (value === undefined || value === null) return {};
+  const { type, name, disable_parallel_tool_use: isSingle = null } = value as Record<string, unknown>;
+  if (isSingle !== null && typeof isSingle !== 'boolean')
+    throw invalid('tool_choice', '"tool_choice.disable_parallel_tool_use" must be true or false.');
   const single = isSingle === true ? { parallel_tool_calls: false } : {};
   if (type === 'any') return { tool_choice: 'required', ...single };
   if (type === 'none') return { tool_choice: 'none' };
-  if (type === 'tool') return { tool_choice: { type: 'function', function: { name } }, ...single };
-  return single;
+  if (type === 'tool' && typeof name === 'string')
+    return { tool_choice: { type: 'function', function: { name } }, ...single };
+  if (type === 'auto') return single;
+  throw invalid(
+    'tool_choice',
+    '"tool_choice" must be {type: "auto"}, {type: "any"}, {type: "none"} or {type: "tool", name}.',
+  );
 }
 
 // --- internal ---

@@ -107,6 +107,7 @@ async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<R
   const { id: name, messages, tools } = request;
   const key = readTurnKey({ headers, wire: 'ui', caller, asked: body });
   await yieldOnce();
+  const parameters = toModelParameters(request);
   // Before the turn: one whose answer has no place is not begun.
   const watched = streams.enter(caller);
   const begun = await threads
@@ -117,7 +118,7 @@ async function answerSend(event: H3Event, options: UiMessagesOptions): Promise<R
       answers: toAnswers(messages),
       toSystem: () => toSystemTexts(messages),
       tools,
-      parameters: toModelParameters(request),
+      parameters,
       caller,
       ...(key ? { key } : {}),
     })
