@@ -95,13 +95,16 @@ const OTHER_WORDS: Record<string, string | undefined> = {
   sql: 'db',
 };
 
-/** What boxes have elsewhere, or are to have, and no verb is for. */
-const WITHOUT_VERB = new Set(['rag', 'connections', 'browser']);
+/** What boxes have, no verb is for, and where it is instead. */
+const WITHOUT_VERB = new Map([
+  ['connections', 'They are in the dashboard, and in docs/guide/connections.md.'],
+  ['browser', 'It is in the dashboard, and in docs/guide/browser.md.'],
+]);
 
 function unknownVerb(group: Group, words: string[], typed: readonly string[]) {
   const [word = '', next = ''] = typed;
-  if (words.length === 0 && WITHOUT_VERB.has(word))
-    return usageError(`"svc ${word}" is not in this version.`, 'Run `svc --help` to see the verbs.');
+  const elsewhere = words.length === 0 ? WITHOUT_VERB.get(word) : undefined;
+  if (elsewhere !== undefined) return usageError(`"svc ${word}" has no verb.`, elsewhere);
   const other = OTHER_WORDS[word];
   const near = other !== undefined && other in group.verbs ? other : findNearest(word, Object.keys(group.verbs));
   // A word that names no group may be the last word of a verb: `svc start` is `svc workflows start`.

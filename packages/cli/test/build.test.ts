@@ -284,6 +284,19 @@ describe('what does not build or load', () => {
     });
   });
 
+  it('a schedule whose cron is none is refused by check, with its file', async () => {
+    const late = `export async function late() {\n  'use workflow';\n}\n\nexport const schedules = [{ cron: '61 * * * *' }];\n`;
+    const cwd = await makeWorkspace({ 'workflows/late.workflow.ts': late });
+    const checked = await runCli(['check', '--json'], { cwd });
+    expect(checked.exitCode).toBe(1);
+    const problem = {
+      code: 'module_load_failed',
+      message: expect.stringContaining('"61 * * * *"'),
+      file: 'workflows/late.workflow.ts',
+    };
+    expect(readError(checked)).toMatchObject({ code: 'check_failed', details: { problems: [problem] } });
+  });
+
   it('an agent that throws in a module it imports is named by check and by build, and shipped', async () => {
     const cwd = await makeWorkspace({
       [AGENT]: `${DEFINE}import { key } from '../../lib/key.ts';\nexport default defineDeepAgent({ name: 'echo', instructions: key });\n`,

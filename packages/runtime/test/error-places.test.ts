@@ -42,6 +42,12 @@ const BODIES: Record<string, () => Promise<unknown>> = {
   async agentThereIsNot() {
     await svc.agent('nothing').session('a').send('say:hi');
   },
+  async agentWhoseModelRefuses() {
+    await svc.agent('helper').session('a').send('error:400');
+  },
+  async secretThatIsReadInABody() {
+    await svc.secrets.get('x');
+  },
   async timerOfNothing() {
     await svc.workflows.schedule('nothing', {}, { in: 1 });
   },

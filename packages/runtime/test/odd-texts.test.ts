@@ -18,10 +18,15 @@ test.each<[route: string, body: (text: string) => object]>([
   ['POST /api/keys', (client) => ({ name: 'a', client, grants: { agents: 'all' } })],
   ['POST /api/keys', (name) => ({ name: 'a', grants: { agents: [name] } })],
   ['POST /api/keys', (name) => ({ name: 'a', grants: { workflows: ['echo', name] } })],
+  ['PATCH /api/keys/:id', (name) => ({ grants: { agents: [name] } })],
+  ['PATCH /api/keys/:id', (name) => ({ grants: { workflows: ['echo', name] } })],
   ['PATCH /api/settings', (defaultModel) => ({ defaultModel })],
+  ['PATCH /api/settings', (name) => ({ name })],
 ])('%s refuses one by name', async (route, body) => {
+  const key = await call(await box(), 'POST /api/keys', { name: 'kept', grants: { agents: 'all' } });
+  const path = route.replace(':id', String(key.body.id));
   for (const text of TEXTS) {
-    const { status, body: answer } = await call(await box(), route, body(text));
+    const { status, body: answer } = await call(await box(), path, body(text));
     expect([text, status, answer]).toMatchObject([
       text,
       400,
