@@ -163,7 +163,7 @@ function originOf(deployment: Installation['deployment']): string | undefined {
   return deployment && URL.canParse(deployment.url) ? new URL(deployment.url).origin : undefined;
 }
 
-/** Throws `box_unreachable`, `address_private`. */
+/** Throws `box_unreachable`, `address_private`, and an Error where the answer is no success. */
 async function askServices(
   url: string,
   { token, allowPrivate }: { token: string; allowPrivate: boolean },
@@ -172,7 +172,11 @@ async function askServices(
   const init = { method: 'GET', headers: { authorization: `Bearer ${token}` } };
   return client
     .ask('/api/services', init)
-    .then(({ status, body }) => (status === 200 ? body : undefined))
+    .then(({ status, body }) => {
+      // A proxy in front of a box that restarts says nothing of its storage.
+      if (status !== 200) throw new Error(`The box answered ${status}.`);
+      return body;
+    })
     .finally(() => client.close());
 }
 

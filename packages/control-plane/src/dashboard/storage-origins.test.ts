@@ -99,6 +99,21 @@ describe('the origins of storages', () => {
     }
   });
 
+  test('a box that was away is waited for once it is asked again', async () => {
+    let time = 0;
+    let isAway = true;
+    const { list } = createStorageOrigins({ ...remote, now: () => time });
+    const ask = async (): Promise<unknown> => {
+      if (isAway) throw new Error('It is away.');
+      return tell('https://one.example.com');
+    };
+    const box = { id: 'a', url: 'https://a', ask };
+    expect(await list([box])).toEqual([]);
+    isAway = false;
+    time += 60_000;
+    expect(await list([box])).toEqual(['https://one.example.com']);
+  });
+
   test('of many boxes few are asked at once', async () => {
     let [active, most] = [0, 0];
     const { list } = createStorageOrigins(remote);

@@ -64,7 +64,7 @@ export function createStorageOrigins({ now, publicUrl }: StorageOriginsOptions):
         const found = known.get(key);
         const isFresh = found && Math.abs(now() - found.readAt) < FRESH_MS;
         const asked = isFresh ? undefined : (reading.get(key) ?? begin(key, box));
-        if (asked && !found) missing.push(asked);
+        if (asked && found?.origin === undefined) missing.push(asked);
         return key;
       });
       if (missing.length > 0) await withinPatience(Promise.all(missing));

@@ -36,15 +36,18 @@ export function createSteady(open: (name: string) => Promise<Opened>): Steady {
     async readAtOnce(name, work) {
       const before = lately.get(name);
       if (!before) return read(name, work);
-      const [done, opened] = await Promise.allSettled([work(before), open(name)]);
-      if (opened.status === 'rejected') {
+      const begun = work(before);
+      // What is void is waited for by nobody: its model may be the one that no longer answers.
+      begun.catch(() => {});
+      const opened = await open(name).catch((error: unknown) => {
         lately.delete(name);
-        throw opened.reason;
-      }
-      if (!isAlike(before, opened.value)) return read(name, work);
-      if (done.status === 'fulfilled') return done.value;
-      if (isTableGone(done.reason)) return read(name, work);
-      throw done.reason;
+        throw error;
+      });
+      if (!isAlike(before, opened)) return read(name, work);
+      return begun.catch((error: unknown) => {
+        if (isTableGone(error)) return read(name, work);
+        throw error;
+      });
     },
   };
 }
