@@ -45,9 +45,6 @@ const BODIES: Record<string, () => Promise<unknown>> = {
   async agentWhoseModelRefuses() {
     await svc.agent('helper').session('a').send('error:400');
   },
-  async secretThatIsReadInABody() {
-    await svc.secrets.get('x');
-  },
   async timerOfNothing() {
     await svc.workflows.schedule('nothing', {}, { in: 1 });
   },
