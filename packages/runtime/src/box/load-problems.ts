@@ -5,7 +5,7 @@ import { createCodeScorers } from '../evals/code-scorers.ts';
 import { createCodeRules } from '../guardrails/code-rules.ts';
 import { createLog } from '../log.ts';
 import { problemOf } from '../manifest.ts';
-import type { Problem, Program } from '../manifest.ts';
+import type { DeclaredEntry, Problem, Program } from '../manifest.ts';
 import { toWorkspaceConfig } from '../workspace-config.ts';
 import { createCatalog } from '../catalog/catalog.ts';
 
@@ -25,23 +25,21 @@ export async function findLoadProblems(program: Program, config?: string): Promi
   for (const { name, file, problem } of agents) if (!problem) add(file, catalog.findAgent(name)?.problem);
   for (const { name, file, problem } of workflows) if (!problem) add(file, catalog.findWorkflow(name)?.problem);
   if (configSchema && !configSchema.problem) add(configSchema.file, (await loadDeclared(program, NONE)).problem);
-  const rules = createCodeRules();
-  await rules.load({
+  const isSound = ({ problem }: DeclaredEntry): boolean => !problem;
+  const sound: Program = {
     ...program,
-    manifest: { ...program.manifest, guardrails: guardrails.filter((one) => !one.problem) },
-  });
-  for (const problem of rules.problems()) add(problem.file, problem);
-  const declared = await readConnections({
-    ...program,
-    manifest: { ...program.manifest, connections: connections.filter((one) => !one.problem) },
-  });
-  for (const [file, problem] of declared.problems) add(file, problem);
-  const judges = createCodeScorers();
-  await judges.load({
-    ...program,
-    manifest: { ...program.manifest, scorers: scorers.filter((one) => !one.problem) },
-  });
-  for (const problem of judges.problems()) add(problem.file, problem);
+    manifest: {
+      ...program.manifest,
+      guardrails: guardrails.filter(isSound),
+      connections: connections.filter(isSound),
+      scorers: scorers.filter(isSound),
+    },
+  };
+  for (const [file, problem] of (await readConnections(sound)).problems) add(file, problem);
+  for (const declared of [createCodeRules(), createCodeScorers()]) {
+    await declared.load(sound);
+    for (const problem of declared.problems()) add(problem.file, problem);
+  }
   return problems;
 }
 
