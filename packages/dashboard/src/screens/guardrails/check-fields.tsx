@@ -48,13 +48,26 @@ function OfKind({ check, onChange }: CheckFieldsProps) {
   if (kind === 'injection')
     return <p className="text-xs text-muted">Text of others that gives the model orders, as in results of tools.</p>;
   if (kind === 'model') return <Model check={check} onChange={onChange} />;
-  const member = kind === 'schema' ? 'schema' : 'json';
+  const fields = { check, onChange, rows: 6 };
+  if (kind === 'schema') return <Lines {...fields} member="schema" label="JSON Schema" />;
+  return <Lines {...fields} member="json" label="Check" />;
+}
+
+interface LinesProps extends CheckFieldsProps {
+  member: 'words' | 'rubric' | 'labels' | 'schema' | 'json';
+  label: string;
+  hint?: string;
+  rows: number;
+}
+
+/** A member that is written on several lines. */
+function Lines({ check, onChange, member, label, hint, rows }: LinesProps) {
   return (
-    <Field label={kind === 'schema' ? 'JSON Schema' : 'Check'}>
+    <Field label={label} {...(hint === undefined ? {} : { hint })}>
       {(parts) => (
         <Textarea
           {...parts}
-          rows={6}
+          rows={rows}
           value={check[member]}
           onChange={({ target }) => onChange({ [member]: target.value })}
         />
@@ -66,16 +79,7 @@ function OfKind({ check, onChange }: CheckFieldsProps) {
 function Words({ check, onChange }: CheckFieldsProps) {
   return (
     <>
-      <Field label="Words" hint="One a line">
-        {(parts) => (
-          <Textarea
-            {...parts}
-            rows={5}
-            value={check.words}
-            onChange={({ target }) => onChange({ words: target.value })}
-          />
-        )}
-      </Field>
+      <Lines check={check} onChange={onChange} member="words" label="Words" hint="One a line" rows={5} />
       <Checkbox value={check.ignoreCase} onChange={(ignoreCase) => onChange({ ignoreCase })}>
         Capital letters or not
       </Checkbox>
@@ -87,31 +91,23 @@ function Words({ check, onChange }: CheckFieldsProps) {
 }
 
 function Model({ check, onChange }: CheckFieldsProps) {
+  const fields = { check, onChange };
   return (
     <>
-      <Field label="Rule" hint="What a text must not be, in words for a model. Each text costs a call of it">
-        {(parts) => (
-          <Textarea
-            {...parts}
-            rows={4}
-            value={check.rubric}
-            onChange={({ target }) => onChange({ rubric: target.value })}
-          />
-        )}
-      </Field>
-      <Field
+      <Lines
+        {...fields}
+        member="rubric"
+        label="Rule"
+        hint="What a text must not be, in words for a model. Each text costs a call of it"
+        rows={4}
+      />
+      <Lines
+        {...fields}
+        member="labels"
         label="Labels"
         hint="What a hit can be, one a line. The one that the model chooses is the reason of the hit"
-      >
-        {(parts) => (
-          <Textarea
-            {...parts}
-            rows={3}
-            value={check.labels}
-            onChange={({ target }) => onChange({ labels: target.value })}
-          />
-        )}
-      </Field>
+        rows={3}
+      />
       <Field label="Model" hint="Empty: the default model of the box">
         {(parts) => (
           <Input {...parts} value={check.model} onChange={({ target }) => onChange({ model: target.value.trim() })} />
