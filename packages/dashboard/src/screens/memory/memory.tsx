@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import { useFollowWork } from '../../api/follow-work.ts';
-import { useCall, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
+import { AgentFilter } from '../../ui/agent-filter.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { Field, Input, Select } from '../../ui/field.tsx';
+import { Field, Input } from '../../ui/field.tsx';
 import { List } from '../../ui/list.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Forget } from './forget.tsx';
@@ -16,7 +17,6 @@ export default function Memory() {
   const [{ agent = '', user = '', client = '' }, change] = useSearchState();
   const mayForget = useMay()('sessions:delete');
   const [isAsking, setAsking] = useState(false);
-  const agents = useCall('discovery.get', {});
   const filter = {
     ...(agent === '' ? {} : { agent }),
     ...(user === '' ? {} : { user }),
@@ -24,7 +24,6 @@ export default function Memory() {
   };
   const turns = useList('memory.list', { limit: 50, ...filter }, { keep: true });
   useFollowWork('memory', turns.items?.some(({ state }) => state === 'queued' || state === 'embedding') ?? false);
-  const names = [...new Set([...(agents.data?.agents ?? []), ...(agent === '' ? [] : [agent])])];
   const isAll = Object.keys(filter).length === 0;
   return (
     <Page
@@ -39,16 +38,7 @@ export default function Memory() {
       }
     >
       <div className="mb-3 flex flex-wrap gap-2">
-        <Field label="Agent" quiet>
-          {(parts) => (
-            <Select
-              {...parts}
-              value={agent}
-              options={[['', 'Every agent'] as const, ...names.map((name) => [name, name] as const)]}
-              onChange={({ target }) => change({ agent: target.value === '' ? undefined : target.value }, 'push')}
-            />
-          )}
-        </Field>
+        <AgentFilter agent={agent} onChange={(name) => change({ agent: name === '' ? undefined : name }, 'push')} />
         {(['user', 'client'] as const).map((member) => (
           <Field key={member} label={member === 'user' ? 'User' : 'Client'} quiet>
             {(parts) => (

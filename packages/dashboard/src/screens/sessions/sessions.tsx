@@ -1,9 +1,10 @@
-import { useCall, useList } from '../../api/queries.ts';
+import { useList } from '../../api/queries.ts';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useSearchState } from '../../app/search.ts';
+import { AgentFilter } from '../../ui/agent-filter.tsx';
 import { Answer } from '../../ui/answer.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { Field, Input, Select } from '../../ui/field.tsx';
+import { Field, Input } from '../../ui/field.tsx';
 import { Link } from '../../ui/link.tsx';
 import { More } from '../../ui/more.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -14,26 +15,15 @@ import { Time } from '../../ui/time.tsx';
 /** Every conversation, the last active first. */
 export default function Sessions() {
   const [{ agent = '', user = '' }, change] = useSearchState();
-  const agents = useCall('discovery.get', {});
   const list = useList(
     'sessions.list',
     { limit: 50, ...(agent === '' ? {} : { agent }), ...(user === '' ? {} : { user }) },
     { keep: true },
   );
-  const names = [...new Set([...(agents.data?.agents ?? []), ...(agent === '' ? [] : [agent])])];
   return (
     <Page title="Sessions">
       <div className="mb-3 flex flex-wrap gap-2">
-        <Field label="Agent" quiet>
-          {(parts) => (
-            <Select
-              {...parts}
-              value={agent}
-              options={[['', 'Every agent'] as const, ...names.map((name) => [name, name] as const)]}
-              onChange={(event) => change({ agent: event.target.value }, 'push')}
-            />
-          )}
-        </Field>
+        <AgentFilter agent={agent} onChange={(name) => change({ agent: name }, 'push')} />
         <Field label="User" quiet>
           {(parts) => (
             <Input
