@@ -1,34 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BUCKET, KEYS } from '../../dev-s3/src/_setup.ts';
-import { startObjectServer } from '../../dev-s3/src/server.ts';
-import type { ObjectServer } from '../../dev-s3/src/server.ts';
-import { createStorage } from '../../runtime/src/storage/storage.ts';
-import type { BoxStorage } from '../../runtime/src/storage/storage.ts';
+import { expect, test } from 'vitest';
 import { createAgent } from '../../runtime/test/_agui.ts';
 import { json } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+import { serveObjects } from './_objects.ts';
 import { toPng, widthsOf } from './_pictures.ts';
 
 describeWhen(browser, 'Pictures of a conversation', (path) => {
-  let dir: string;
-  let server: ObjectServer;
-  let storage: BoxStorage;
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'objects-'));
-    server = await startObjectServer({ dir, port: 0, ...KEYS, buckets: [BUCKET] });
-    const at = { endpoint: server.url, bucket: BUCKET, region: 'us-east-1', forcePathStyle: true, ...KEYS };
-    storage = createStorage({ ...at, prefix: 'acme/support/' });
-  });
-  afterAll(async () => {
-    await server.close();
-    await rm(dir, { recursive: true, force: true });
-  });
-  const served = serveBox(() => ({ agents: { helper: createAgent() }, options: { storage } }));
+  const objects = serveObjects();
+  const served = serveBox(() => ({ agents: { helper: createAgent() }, options: { storage: objects.storage() } }));
   const open = openBrowser(path);
   const send = async (session: string, source: object, text = 'say:I see it.') => {
     const content = [

@@ -1,44 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addInstallation, openBox } from '../../control-plane/test/_box.ts';
 import { startSignedIn } from '../../control-plane/test/_operator.ts';
 import { addPerson, ask, signUpFirst } from '../../control-plane/test/_people.ts';
 import { startPlane } from '../../control-plane/test/_setup.ts';
 import { BUCKET, KEYS } from '../../dev-s3/src/_setup.ts';
-import { startObjectServer } from '../../dev-s3/src/server.ts';
-import type { ObjectServer } from '../../dev-s3/src/server.ts';
-import { createStorage } from '../../runtime/src/storage/storage.ts';
-import type { BoxStorage } from '../../runtime/src/storage/storage.ts';
 import { createAgent } from '../../runtime/test/_agui.ts';
 import { json, setupBoxes } from '../../runtime/test/_setup.ts';
 import type { TestBox } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { browser, openBrowser } from './_browser.ts';
+import { serveObjects } from './_objects.ts';
 import { toPng, widthsOf } from './_pictures.ts';
 
 const SECRET = 'f'.repeat(64);
 
 describeWhen(browser, 'The object storage of a box behind a control plane', (path) => {
-  let dir: string;
-  let server: ObjectServer;
-  let storage: BoxStorage;
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'objects-'));
-    server = await startObjectServer({ dir, port: 0, ...KEYS, buckets: [BUCKET] });
-    const at = { endpoint: server.url, bucket: BUCKET, region: 'us-east-1', forcePathStyle: true, ...KEYS };
-    storage = createStorage({ ...at, prefix: 'acme/support/' });
-  });
-  afterAll(async () => {
-    await server.close();
-    await rm(dir, { recursive: true, force: true });
-  });
+  const objects = serveObjects();
   const boxes = setupBoxes();
   const open = openBrowser(path);
   /** As a deployed box says where its storage is. */
-  const services = (endpoint = server.url) => ({
+  const services = (endpoint = objects.url()) => ({
     database: { url: null },
     storage: { endpoint, bucket: BUCKET, region: 'us-east-1', accessKeyId: KEYS.accessKey, forcePathStyle: true },
     agent: { url: 'http://127.0.0.1:4242' },
@@ -60,7 +42,7 @@ describeWhen(browser, 'The object storage of a box behind a control plane', (pat
     const file = { name, mimeType: 'text/csv', buffer: Buffer.alloc(1_000_000, 'a,b\n') };
     await page.getByLabel('Files to upload').setInputFiles([file]);
     await page.getByRole('button', { name, exact: true }).waitFor();
-    expect(await storage.stat(name)).toMatchObject({ size: 1_000_000, contentType: 'text/csv' });
+    expect(await objects.storage().stat(name)).toMatchObject({ size: 1_000_000, contentType: 'text/csv' });
   };
 
   test('takes the files of people of an organisation, and has their pictures', async () => {
@@ -74,7 +56,7 @@ describeWhen(browser, 'The object storage of a box behind a control plane', (pat
       installationId: id,
       registration,
       agents: { helper: createAgent() },
-      options: { storage, services },
+      options: { storage: objects.storage(), services },
     });
     const body = { url: await box.listen(), hmacSecret: SECRET, imageTag: 'shop:1' };
     const link = async () =>
@@ -97,22 +79,25 @@ describeWhen(browser, 'The object storage of a box behind a control plane', (pat
       await expect.poll(() => widthsOf(page)).toEqual([300]);
     }
     const strangers = await fetch(`${plane.url}/studio/storage`);
-    expect(strangers.headers.get('content-security-policy')).not.toContain(server.url);
+    expect(strangers.headers.get('content-security-policy')).not.toContain(objects.url());
   });
 
   test('takes those of the operator of one box', async () => {
-    const box = await boxes.open({ agents: { helper: createAgent() }, options: { storage, services } });
+    const box = await boxes.open({
+      agents: { helper: createAgent() },
+      options: { storage: objects.storage(), services },
+    });
     const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: await box.listen() });
     await upload(await open(`${plane.url}/studio/storage`, { cookie: plane.cookie }), 'from-the-operator.csv');
     const policyOf = async (headers: Record<string, string>) =>
       (await fetch(`${plane.url}/studio/storage`, { headers })).headers.get('content-security-policy');
-    expect(await policyOf({ cookie: plane.cookie })).toContain(`img-src 'self' data: ${server.url};`);
-    expect(await policyOf({})).not.toContain(server.url);
+    expect(await policyOf({ cookie: plane.cookie })).toContain(`img-src 'self' data: ${objects.url()};`);
+    expect(await policyOf({})).not.toContain(objects.url());
   });
 
   test('is in no policy where its address would be more than one', async () => {
     const odd = () => services("http://localhost;script-src-elem'unsafe-inline'");
-    const box = await boxes.open({ options: { storage, services: odd } });
+    const box = await boxes.open({ options: { storage: objects.storage(), services: odd } });
     const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: await box.listen() });
     const answer = await plane.ask('/studio/');
     expect(answer.headers.get('content-security-policy')).toBe(

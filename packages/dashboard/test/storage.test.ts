@@ -1,39 +1,20 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { BUCKET, KEYS } from '../../dev-s3/src/_setup.ts';
-import { startObjectServer } from '../../dev-s3/src/server.ts';
-import type { ObjectServer } from '../../dev-s3/src/server.ts';
-import { createStorage } from '../../runtime/src/storage/storage.ts';
-import type { BoxStorage } from '../../runtime/src/storage/storage.ts';
+import { expect, test } from 'vitest';
 import { until } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { endingOf, folderOf, foldersTo, nameOf, toBytes } from '../src/screens/storage/keys.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, listBarriers, openBrowser } from './_browser.ts';
+import { serveObjects } from './_objects.ts';
 
 describeWhen(browser, 'The storage', (path) => {
-  let dir: string;
-  let server: ObjectServer;
-  let storage: BoxStorage;
-  const openBucket = (bucket: string, prefix = 'acme/support/') =>
-    createStorage({ endpoint: server.url, bucket, region: 'us-east-1', forcePathStyle: true, ...KEYS, prefix });
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'objects-'));
-    server = await startObjectServer({ dir, port: 0, ...KEYS, buckets: [BUCKET] });
-    storage = openBucket(BUCKET);
-  });
-  afterAll(async () => {
-    await server.close();
-    await rm(dir, { recursive: true, force: true });
-  });
-  const served = serveBox(() => ({ options: { storage } }));
+  const objects = serveObjects();
+  const served = serveBox(() => ({ options: { storage: objects.storage() } }));
   const without = serveBox();
-  const missing = serveBox(() => ({ options: { storage: openBucket('elsewhere') } }));
+  const missing = serveBox(() => ({ options: { storage: objects.openBucket('elsewhere') } }));
   const open = openBrowser(path);
-  const keysOf = async (prefix: string) => (await storage.list({ prefix })).items.map(({ key }) => key);
+  const keysOf = async (prefix: string) => (await objects.storage().list({ prefix })).items.map(({ key }) => key);
   /** No address that is good for whoever has it is left in the page. */
   const hasSigned = async (page: Page) => (await page.content()).includes('X-Amz-');
 
@@ -55,8 +36,10 @@ describeWhen(browser, 'The storage', (path) => {
   });
 
   test('keys are folders: one is gone into, out of by its way, and narrowed down', async () => {
-    await storage.put('tree/2026/march.csv', 'a,b\n'.repeat(500), { contentType: 'text/csv', metadata: { by: 'ada' } });
-    await storage.put('tree/readme', 'Read me.');
+    await objects
+      .storage()
+      .put('tree/2026/march.csv', 'a,b\n'.repeat(500), { contentType: 'text/csv', metadata: { by: 'ada' } });
+    await objects.storage().put('tree/readme', 'Read me.');
     const page = await open(served().studio('/storage?prefix=tree%2F'));
     await page.getByRole('row', { name: /^2026\/ folder/ }).waitFor();
     await page.getByRole('row', { name: /^readme object 8 bytes/ }).waitFor();
@@ -75,7 +58,7 @@ describeWhen(browser, 'The storage', (path) => {
   });
 
   test('an object is looked at and downloaded, and its address is nowhere in the page', async () => {
-    await storage.put('one/march.csv', 'a,b\n', { contentType: 'text/csv', metadata: { by: 'ada' } });
+    await objects.storage().put('one/march.csv', 'a,b\n', { contentType: 'text/csv', metadata: { by: 'ada' } });
     const page = await open(served().studio('/storage?prefix=one%2F'));
     await page.getByRole('button', { name: 'march.csv', exact: true }).click();
     const details = page.getByRole('dialog', { name: 'march.csv' });
@@ -97,7 +80,7 @@ describeWhen(browser, 'The storage', (path) => {
   });
 
   test('files are uploaded with their progress, and what is there is replaced only when that is said', async () => {
-    await storage.put('in/there.txt', 'before');
+    await objects.storage().put('in/there.txt', 'before');
     const page = await open(served().studio('/storage?prefix=in%2F'));
     allowComplaint(page, /412/);
     let isLet = false;
@@ -124,19 +107,19 @@ describeWhen(browser, 'The storage', (path) => {
     await page.getByText('Uploads are over').waitFor();
     expect(await listBarriers(page)).toEqual([]);
     expect(await keysOf('in/')).toEqual(['in/new.json', 'in/no kind & größe', 'in/there.txt']);
-    expect(await storage.stat('in/new.json')).toMatchObject({ contentType: 'application/json', size: 7 });
-    expect(await storage.stat('in/no kind & größe')).toMatchObject({ size: 3_000_000 });
-    expect(await (await storage.get('in/there.txt')).text()).toBe('before');
+    expect(await objects.storage().stat('in/new.json')).toMatchObject({ contentType: 'application/json', size: 7 });
+    expect(await objects.storage().stat('in/no kind & größe')).toMatchObject({ size: 3_000_000 });
+    expect(await (await objects.storage().get('in/there.txt')).text()).toBe('before');
     await page.getByRole('row', { name: /^new.json json 7 bytes/ }).waitFor();
     await page.getByRole('button', { name: 'Replace in/there.txt' }).click();
-    await expect.poll(async () => (await storage.get('in/there.txt')).text()).toBe('after');
+    await expect.poll(async () => (await objects.storage().get('in/there.txt')).text()).toBe('after');
     expect(await hasSigned(page)).toBe(false);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('list', { name: 'Uploads' }).waitFor({ state: 'detached' });
   });
 
   test('files are dropped into the folder that is open', async () => {
-    await storage.put('drop/a.txt', 'a');
+    await objects.storage().put('drop/a.txt', 'a');
     const page = await open(served().studio('/storage?prefix=drop%2F'));
     const area = page.getByRole('region', { name: 'Objects' });
     await area.waitFor();
@@ -147,18 +130,18 @@ describeWhen(browser, 'The storage', (path) => {
     await page.getByText('Let go: they are uploaded to').waitFor();
     await area.dispatchEvent('drop', { dataTransfer: data });
     await page.getByRole('row', { name: /^b.txt txt 7 bytes/ }).waitFor();
-    expect(await (await storage.get('drop/b.txt')).text()).toBe('dropped');
+    expect(await (await objects.storage().get('drop/b.txt')).text()).toBe('dropped');
   });
 
   test('an upload that the storage is not reached for says where that is, without the address', async () => {
-    await storage.put('far/a.txt', 'a');
+    await objects.storage().put('far/a.txt', 'a');
     const page = await open(served().studio('/storage?prefix=far%2F'));
     allowComplaint(page, /Failed to load resource|Content Security Policy|Refused to connect/);
-    await page.route(`${server.url}/**`, (asked) => asked.abort());
+    await page.route(`${objects.url()}/**`, (asked) => asked.abort());
     const file = { name: 'b.txt', mimeType: 'text/plain', buffer: Buffer.from('b') };
     await page.getByRole('button', { name: 'a.txt', exact: true }).waitFor();
     await page.getByLabel('Files to upload').setInputFiles([file]);
-    await page.getByText(`The object storage at ${server.url} cannot be reached from this browser`).waitFor();
+    await page.getByText(`The object storage at ${objects.url()} cannot be reached from this browser`).waitFor();
     await page.route('**/api/storage/objects/upload-url', (asked) =>
       asked.fulfill({ json: { url: 'http://localhost:9/b.txt?X-Amz-Signature=1', headers: {} } }),
     );
@@ -169,8 +152,8 @@ describeWhen(browser, 'The storage', (path) => {
   });
 
   test('an object is moved, and a target that is there is refused', async () => {
-    await storage.put('move/a.txt', 'a');
-    await storage.put('move/b.txt', 'b');
+    await objects.storage().put('move/a.txt', 'a');
+    await objects.storage().put('move/b.txt', 'b');
     const page = await open(served().studio('/storage?prefix=move%2F'));
     allowComplaint(page, /409/);
     await page.getByRole('button', { name: 'Move a.txt' }).click();
@@ -186,9 +169,9 @@ describeWhen(browser, 'The storage', (path) => {
   });
 
   test('one object is deleted, or a folder once it was said how many that are', async () => {
-    await storage.put('gone/one.txt', '1');
-    for (const name of ['a', 'b', 'c']) await storage.put(`gone/all/${name}`, name);
-    await storage.put('gone/all-but', 'stays');
+    await objects.storage().put('gone/one.txt', '1');
+    for (const name of ['a', 'b', 'c']) await objects.storage().put(`gone/all/${name}`, name);
+    await objects.storage().put('gone/all-but', 'stays');
     const page = await open(served().studio('/storage?prefix=gone%2F'));
     await page.getByRole('button', { name: 'Delete one.txt' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -204,8 +187,8 @@ describeWhen(browser, 'The storage', (path) => {
   });
 
   test('all of it is for a narrow screen too, in the dark', async () => {
-    await storage.put('narrow/a-name-that-is-rather-long-for-a-telephone-2026.csv', 'a');
-    await storage.put('narrow/deep/b.txt', 'b');
+    await objects.storage().put('narrow/a-name-that-is-rather-long-for-a-telephone-2026.csv', 'a');
+    await objects.storage().put('narrow/deep/b.txt', 'b');
     const page = await open(served().studio('/storage?prefix=narrow%2F'), { width: 360, theme: 'dark' });
     await page.getByRole('link', { name: 'deep/' }).waitFor();
     expect([await listBarriers(page), await isTooWide(page)]).toEqual([[], false]);
