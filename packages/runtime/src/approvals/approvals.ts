@@ -13,6 +13,7 @@ import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
+import { previewOfLarge } from '../preview.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
@@ -58,6 +59,21 @@ export const Approval = z.object({
   audit: z.array(z.object({ at: z.iso.datetime(), action: z.string(), by: z.string().nullable() })),
 });
 export type Approval = z.infer<typeof Approval>;
+
+/** An approval in a list. */
+export const ListedApproval = Approval.extend({
+  cut: z
+    .array(z.enum(['payload']))
+    .describe(
+      'What is too large for a list: there it is a text, the beginning of its JSON. The approval by its id has it',
+    ),
+});
+export type ListedApproval = z.infer<typeof ListedApproval>;
+
+export function toListedApproval(approval: Approval): ListedApproval {
+  const preview = previewOfLarge(approval.payload);
+  return preview === undefined ? { ...approval, cut: [] } : { ...approval, payload: preview, cut: ['payload'] };
+}
 
 export interface ApprovalFilter {
   status?: ApprovalStatus;

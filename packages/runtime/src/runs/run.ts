@@ -9,7 +9,7 @@ import type { BriefRun } from '../engine/journal/reading.ts';
 import { encode } from '../engine/serialize.ts';
 import { isRef } from '../engine/values/large-ref.ts';
 import { toIso, toShownValue } from '../json-value.ts';
-import { previewOf } from './preview.ts';
+import { previewOf } from '../preview.ts';
 import { RunError, toRunError } from './run-error.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);

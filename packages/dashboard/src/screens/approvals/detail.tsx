@@ -18,7 +18,7 @@ import { useKeys } from './keys.ts';
 
 export interface DetailProps {
   id: string;
-  /** As the list has it. */
+  /** As the list has it, where that has all of it. */
   known: Approval | undefined;
   onDecided(): void;
 }

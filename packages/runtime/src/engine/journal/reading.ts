@@ -21,6 +21,9 @@ export interface RunFilter {
   to?: number;
 }
 
+/** Values up to this size are whole in a list. */
+export const LISTED_BYTES = 4_096;
+
 /** A run in a list. What `cut` names is no value: it is the beginning of one as it is recorded. */
 export type BriefRun = RunRow & { cut: CutMember[] };
 export type CutMember = 'input' | 'output';

@@ -1,4 +1,5 @@
 import { ASKED_BY, CHARGED_TO } from '../../box-marks.ts';
+import { LISTED_BYTES } from '../../journal/reading.ts';
 import type { BriefRun, CutMember, RunFilter, RunTally } from '../../journal/reading.ts';
 import type { RunStatus } from '../../journal/run.ts';
 import { FREE } from './queries.ts';
@@ -16,8 +17,6 @@ interface Query {
 
 const CUT_MEMBERS = ['input', 'output'] as const satisfies CutMember[];
 const CUT_PREFIX = 'cut ';
-/** Values up to this size are whole in a list. */
-const WHOLE_BYTES = 4_096;
 const CUT_LENGTH = 2_000;
 const { input: _input, output: _output, ...WITHOUT_VALUES } = RUN_COLUMNS;
 
@@ -39,7 +38,7 @@ export function listQuery(
 export const BRIEF_SELECT: string = [
   toSelect(WITHOUT_VALUES),
   ...CUT_MEMBERS.map((member) => {
-    const isCut = `octet_length(${member}) > ${WHOLE_BYTES}`;
+    const isCut = `octet_length(${member}) > ${LISTED_BYTES}`;
     const value = `case when ${isCut} then substr(${member}, 1, ${CUT_LENGTH}) else ${member} end as "${member}"`;
     return `${value}, case when ${isCut} then 1 else 0 end as "${CUT_PREFIX}${member}"`;
   }),
