@@ -24,11 +24,11 @@ export function needsApproval(turn: ToolTurn, call: ToolCall, heldBy: string | u
 export async function runApproved(
   turn: ToolTurn,
   call: ToolCall,
-  heldBy: string | undefined,
+  { heldBy, title }: { heldBy: string | undefined; title: string },
 ): Promise<ConversationMessage> {
   const { execution, options } = turn;
   const policy: Partial<InterruptPolicy> = options.toolset.interruptOf(call.name) ?? {};
-  const { allow = heldBy === undefined ? [] : EVERY_DECISION, approvers, title = `Run "${call.name}"?` } = policy;
+  const { allow = heldBy === undefined ? [] : EVERY_DECISION, approvers } = policy;
   // What a guardrail holds is for operators, and no fallback decides it.
   const { by, timeout, fallback } = heldBy === undefined ? policy : {};
   const description = toDescription(policy.description, heldBy);

@@ -9,6 +9,7 @@ import type { ToolCall } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import { createReplyParts } from '../model/reply.ts';
 import type { ReplyOptions } from '../model/reply.ts';
+import { readTitles } from './approval-titles.ts';
 import { needsApproval, runApproved } from './approval.ts';
 import { TurnConversation } from './conversation.ts';
 import { messageIdOf } from './ids.ts';
@@ -153,9 +154,13 @@ class Turn implements ToolTurn {
     // No client comes back for a stateless turn that waits: it goes on with the calls it was given.
     const mayWait = !isForClient || input.session !== undefined;
     const waits = asks.map((isAsked) => isAsked && mayWait);
+    const waiting = own.filter((_, index) => waits[index]);
+    const titles = waiting.length > 0 ? await readTitles(this, waiting) : undefined;
     const answers = own.map((call, index) => {
       if (!asks[index]) return runCall(this, call);
-      return mayWait ? runApproved(this, call, ruleOf(call)) : answerCall(this, call, failed(TO_ASK_ALONE));
+      const title = titles?.get(call.id);
+      if (title === undefined) return answerCall(this, call, failed(TO_ASK_ALONE));
+      return runApproved(this, call, { heldBy: ruleOf(call), title });
     });
     if (waits.includes(true)) this.#interruptAfter(answers.filter((_, index) => !waits[index]));
     for (const answer of await Promise.all(answers)) this.#conversation.add(answer);
