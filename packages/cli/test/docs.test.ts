@@ -563,6 +563,9 @@ const GUIDES: Guide[] = [
         expect(stdout).toMatch(/"name":"large refunds".*"action":"hold"/);
         expect(stdout).toContain('No approvals');
       },
+      'hold-input'({ stdout }) {
+        expect(stdout).toMatch(/"name":"large notes".*"action":"hold"/);
+      },
       async code(ran, { box }) {
         expect(ran.stdout).toMatch(/^1\tbetting\twords\tblock\t.*\tcode$/m);
         expect(ran.stdout).toMatch(/^3\tsupport\/secrets\tpii\tmask\t.*\tcode$/m);

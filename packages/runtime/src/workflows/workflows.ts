@@ -21,6 +21,7 @@ import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toJsonSchema } from '../schema/schema.ts';
 import { toTraceId } from '../engine/ids.ts';
 import { checkInput, checkOutput, checkState } from './checks.ts';
+import { holdStart, toHeldMark } from './held-start.ts';
 import { judgeStart } from './judge-start.ts';
 import type { StartGuardrails } from './judge-start.ts';
 import { flowOf, startFlow } from './flow.ts';
@@ -118,7 +119,8 @@ export function createWorkflows({
       const closePolicy = toClosePolicy(parentClosePolicy);
       const flow = (value: unknown) => flowOf(name, withoutQueue(workflow, trigger), value, readStartHow(how));
       const judged = await judgeStart(guardrails, name, isSpread ? firstOf(workflow, input) : input);
-      const value = await checkInput(name, workflow, judged);
+      const value = await checkInput(name, workflow, judged.value);
+      const marks = { ...(caller && toChargedMark(chargedBy(caller))), ...toHeldMark(judged.heldBy) };
       const request: StartRequest = {
         kind: 'workflow',
         name,
@@ -127,7 +129,8 @@ export function createWorkflows({
         body: toBody(name, workflow),
         ...(parentRunId === undefined ? {} : { parentRunId, closePolicy }),
         ...(armedBy ? { startedBy: { ...STARTED_BY_BOX, armedBy } } : {}),
-        ...(caller ? { startedBy: toStartedBy(caller), attributes: toChargedMark(chargedBy(caller)) } : {}),
+        ...(caller ? { startedBy: toStartedBy(caller) } : {}),
+        attributes: marks,
         ...(key === undefined ? {} : { idempotencyKey: toScoped(key, trigger, caller) }),
       };
       const isOwn = (start: Pick<RunRow, 'startedBy'>): boolean =>
@@ -192,6 +195,8 @@ export function toBody(name: string, workflow: WorkflowDefinition): Body {
     check: (input) => checkInput(name, workflow, input),
     checkState: (state) => checkState(name, workflow, state),
     async run(input) {
+      const held = holdStart(name, input);
+      if (held) await held;
       const output: unknown = await (spread && isArgs(input) ? workflow.run(...input.args) : workflow.run(input));
       return checkOutput(name, workflow, output);
     },
