@@ -65,7 +65,12 @@ const MEMBERS: (keyof WorkspaceConfig)[] = [
  */
 export function defineConfig<const S extends string = never>(config: WorkspaceConfig<S>): WorkspaceConfig<S> {
   checkMembers('svc.config.ts', config, MEMBERS);
-  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, ['sessionDays', 'runDays', 'logDays']);
+  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, [
+    'sessionDays',
+    'runDays',
+    'evalDays',
+    'logDays',
+  ]);
   checkMembers('"studio" of svc.config.ts', config.studio ?? {}, ['corsOrigins']);
   checkMembers('"mcp" of svc.config.ts', config.mcp ?? {}, ['tools']);
   for (const origin of config.studio?.corsOrigins ?? [])

@@ -172,7 +172,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       }),
   },
   retention: {
-    create: ({ options, sessions, journal, foundation, logs, guardrails, settings, log }) =>
+    create: ({ options, sessions, journal, foundation, logs, guardrails, evals, isBlank, settings, log }) =>
       createRetention({
         settings: options.retention ?? (() => ({})),
         sessions,
@@ -180,6 +180,9 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         deleteRuns: foundation.deleteRuns,
         logs: options.records && logs,
         hits: guardrails,
+        evalRuns: {
+          removeOlder: async (age, limit) => (isBlank() ? 0 : evals.runs.removeOlder(age, limit)),
+        },
         logDays: options.logRetentionDays ?? settings.logRetentionDays,
         log,
         ...(options.retentionEveryMs === undefined ? {} : { everyMs: options.retentionEveryMs }),
