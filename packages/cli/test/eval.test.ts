@@ -70,6 +70,8 @@ describe('svc eval', () => {
     const { body } = await call<{ items: { id: string }[] }>(box, 'GET /api/evals/runs?suite=mixed');
     const id = body.items[0]?.id ?? '';
     expect((await runCli(['eval', 'get', id], { cwd })).stdout).toContain('mixed  below its gates');
+    const all = readDocument(await runCli(['eval', 'get', id, '--limit', '1', '--all', '--json'], { cwd }));
+    expect(all).toMatchObject({ run: { id, cases: [{}, {}], nextCursor: null } });
     const compared = await runCli(['eval', 'compare', id], { cwd });
     expect(compared).toMatchObject({ exitCode: 0 });
     expect(compared.stdout).toMatch(/^same\tgreets\t1\t1\t/m);

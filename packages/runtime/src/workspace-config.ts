@@ -76,7 +76,12 @@ export function defineConfig<const S extends string = never, const P extends str
   config: WorkspaceConfig<S, P>,
 ): WorkspaceConfig<S, P> {
   checkMembers('svc.config.ts', config, MEMBERS);
-  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, ['sessionDays', 'runDays', 'logDays']);
+  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, [
+    'sessionDays',
+    'runDays',
+    'evalDays',
+    'logDays',
+  ]);
   checkMembers('"studio" of svc.config.ts', config.studio ?? {}, ['corsOrigins']);
   checkMembers('"mcp" of svc.config.ts', config.mcp ?? {}, ['tools']);
   for (const origin of config.studio?.corsOrigins ?? [])
