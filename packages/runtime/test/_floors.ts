@@ -46,6 +46,7 @@ export const FLOORS: readonly string[] = [
   'definitions/',
   'tools/',
   'catalog/',
+  'versions/',
   'config-values/',
   'approvals/',
   'hooks/',

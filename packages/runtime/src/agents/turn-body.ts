@@ -26,7 +26,8 @@ import { listModelCalls } from './reading/recorded-messages.ts';
 import { runTurn } from './turn/turn.ts';
 import type { TurnAdded } from './turn/options.ts';
 
-export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'>;
+export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'> &
+  Partial<Pick<RunRow, 'codeHash'>>;
 
 /** The code of the run of a turn. Throws when its agent cannot answer. */
 export type ToTurnBody = (
@@ -59,7 +60,7 @@ export interface TurnBodyOptions {
 export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
   const { finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory } = options;
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
-    const { agent, codeHash } = finder.get(run.name);
+    const { agent, codeHash, registry } = await finder.ofRun(run);
     const { tools: own, notes } = await tools.list(agent, run);
     const toolset = createToolset(agent, own, input.tools);
     const { runId, sessionId } = run;
@@ -84,6 +85,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
     };
     return {
       codeHash,
+      registry,
       durability: 'synced',
       // The session is this turn's until it ends, so what is read here is what was there when it began.
       async prepare(records) {
