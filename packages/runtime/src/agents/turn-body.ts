@@ -27,7 +27,8 @@ import { holdInput } from './turn/held-input.ts';
 import { beginTurn, runTurn } from './turn/turn.ts';
 import type { TurnAdded } from './turn/options.ts';
 
-export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'>;
+export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'> &
+  Partial<Pick<RunRow, 'codeHash'>>;
 
 /** The code of the run of a turn. Throws when its agent cannot answer. */
 export type ToTurnBody = (
@@ -60,7 +61,7 @@ export interface TurnBodyOptions {
 export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
   const { finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory } = options;
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
-    const { agent, codeHash } = finder.get(run.name);
+    const { agent, codeHash, registry } = await finder.ofRun(run);
     const { tools: own, notes } = await tools.list(agent, run);
     const toolset = createToolset(agent, own, input.tools);
     const { runId, sessionId } = run;
@@ -85,6 +86,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
     };
     return {
       codeHash,
+      registry,
       durability: 'synced',
       // The session is this turn's until it ends, so what is read here is what was there when it began.
       async prepare(records) {

@@ -30,6 +30,8 @@ import type { Retention } from '../retention/retention.ts';
 import { forgetCut } from '../memory/rows.ts';
 import { createSessions, listKnown } from '../sessions/sessions.ts';
 import type { Rooms } from '../surface/rooms.ts';
+import { createVersions } from '../versions/versions.ts';
+import type { Versions } from '../versions/versions.ts';
 import { createBoxAuth } from './access.ts';
 import type { Part } from './assemble.ts';
 import { createBoxConfirmations } from './confirmations.ts';
@@ -58,6 +60,7 @@ export interface Parts {
   sessionStore: SessionStore;
   tables: ProjectTables;
   turnFiles: TurnFiles;
+  versions: Versions;
   watch: CredentialWatch;
 }
 
@@ -85,6 +88,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         defaultModel: given.settings.defaultModel,
         limiter: given.limiter,
         overrides: given.overrides,
+        versions: given.versions,
         guardrails: given.guardrails,
         callModel: given.opening.callModel,
       }),
@@ -159,7 +163,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (overrides) => overrides.close(),
   },
   program: {
-    create: ({ catalog, config, tables, jobs, guardrails, connections, scorers, events }) =>
+    create: ({ catalog, config, tables, jobs, guardrails, connections, scorers, events, versions }) =>
       createProgram({
         catalog,
         config,
@@ -168,6 +172,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         guardrails,
         connections,
         scorers,
+        versions,
         onLoad: () => events.publish({ type: 'program.changed' }),
       }),
   },
@@ -202,6 +207,17 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     create: ({ options: { storage }, db, log }) =>
       createTurnFiles({ storage, log, listSessions: (ids) => listKnown(db, ids) }),
     close: (files) => files.close(),
+  },
+  versions: {
+    create: ({ catalog, journal, masterKey, log, options: { host, supervisor } }) =>
+      createVersions({
+        catalog,
+        store: journal.code,
+        key: masterKey,
+        log,
+        keeps: supervisor ? 'none' : host === 'image' ? 'all' : 'open',
+      }),
+    close: (versions) => versions.close(),
   },
   watch: {
     // Asked while a stream is open: to make the keys it is there before them.

@@ -28,6 +28,7 @@ import { flowOf, startFlow } from './flow.ts';
 import type { FlowResult } from './flow.ts';
 import { busy, idTaken, limited, notArmed, workflowNotFound } from './refusals.ts';
 import { readStartHow, toClosePolicy } from './start-options.ts';
+import type { VersionedRun, Versions } from '../versions/versions.ts';
 import { createQueuedStarts } from './queued-starts.ts';
 import type { QueuedStarts } from './queued-starts.ts';
 
@@ -208,11 +209,29 @@ export function cleanupOf(catalog: Catalog, { kind, name }: Pick<RunRow, 'kind' 
   return kind === 'agent' ? 0 : (catalog.findWorkflow(name)?.definition?.cleanupMs ?? CLEANUP_MS);
 }
 
-/** The code of a run that continues. Throws why it cannot be had. */
+/** The newest code of a workflow. Throws why it cannot be had. */
 export function workflowBody(catalog: Catalog, name: string): Body {
   const workflow = catalog.findWorkflow(name);
   if (!workflow) throw workflowNotFound(name, catalog);
   return toBody(name, definitionOf(workflow));
+}
+
+/** The code of a run that continues: what it began with, where that is kept. Throws why it cannot be had. */
+export async function bodyOfRun(
+  catalog: Catalog,
+  versions: Pick<Versions, 'findWorkflow'>,
+  run: VersionedRun,
+): Promise<Body> {
+  const { name } = run;
+  const own = await versions.findWorkflow(run);
+  if (!own) return workflowBody(catalog, name);
+  const body = toBody(name, own);
+  return {
+    ...body,
+    registry: own.registry,
+    // Where the workflow is gone, a chain goes on with what it has.
+    newest: async () => (catalog.findWorkflow(name)?.definition ? workflowBody(catalog, name) : body),
+  };
 }
 
 // --- internal ---

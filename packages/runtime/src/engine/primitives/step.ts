@@ -3,7 +3,7 @@ import { currentContext } from '../context.ts';
 import { LONGEST_WAIT_MS, parseDuration } from '../duration.ts';
 import { decode, encode } from '../serialize.ts';
 import { findClosure, keepClosure, registerStep } from '../values/steps.ts';
-import type { StepFactory } from '../values/steps.ts';
+import type { StepFactory } from '../values/registry.ts';
 import { listUnread, readAll } from '../values/unread.ts';
 
 /** What an author may set on a step function: `createAccount.maxRetries = 5`. */

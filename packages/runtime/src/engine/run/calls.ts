@@ -1,5 +1,6 @@
 import type { Call, CallHistory, CallRecord, CallRequest, HookRequest, OpenHook } from '../call.ts';
 import { firstOf, historyOf } from '../call.ts';
+import type { Body } from '../body.ts';
 import type { Append } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
@@ -8,6 +9,7 @@ import { findCaller, mismatchOf, unreadable } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { decode, decodeInert, digestOf, encode } from '../serialize.ts';
 import { isRef } from '../values/large-ref.ts';
+import { withRegistry } from '../values/current-registry.ts';
 import { boundGiven, FRAME_BYTES, GIVEN_BYTES, refusalOf, sizeOf } from '../values/size.ts';
 import { AbortingAnswer } from '../values/signals.ts';
 import type { Abort } from '../values/signal-ref.ts';
@@ -24,6 +26,8 @@ export interface CallsOptions {
   run: RunRow;
   /** What an earlier life of the run has recorded. */
   records: readonly JournalRecord[];
+  /** Of the code of the run. */
+  registry: Body['registry'];
   /** The time of the body until its first answer. */
   time: number;
   recorder: Recorder;
@@ -222,7 +226,7 @@ export class Calls {
       else {
         this.#read(record.output);
         if (!call.answer.isAwaited) this.#unheard.push(call);
-        rejectCall(call, record.error === null ? new Error('The step failed.') : decode(record.error));
+        rejectCall(call, record.error === null ? new Error('The step failed.') : this.#decode(record.error));
       }
     } catch (error) {
       onMismatch(unreadable(record, error));
@@ -314,10 +318,14 @@ export class Calls {
 
   #read(output: string | null): unknown {
     const text = isRef(output) ? this.#reads.take(output) : output;
-    const value = text === null ? undefined : decode(text);
+    const value = text === null ? undefined : this.#decode(text);
     if (!(value instanceof AbortingAnswer)) return value;
     this.#options.onAborts(value.aborts);
     return value.value;
+  }
+
+  #decode(text: string): unknown {
+    return withRegistry(this.#options.registry, () => decode(text));
   }
 
   get #reads(): LargeReads {

@@ -78,6 +78,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   const calls = new Calls({
     run,
     records,
+    registry: body.registry,
     time: startedAt,
     recorder,
     driver,
@@ -91,7 +92,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   const read = records.filter(({ kind }) => kind === 'env');
   const world = createWorld({ seed, records: read, recorder, clock, startedAt, now: () => calls.time });
   const onLost = () => onFailed(notOurs());
-  const { checkState } = body;
+  const { checkState, registry } = body;
   const handle = new BodyHandle({
     run,
     world,
@@ -100,6 +101,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
     calls,
     attributes,
     state,
+    registry,
     ...(checkState && { checkState }),
     startBelow: (start) => (cancelling.isDue ? Promise.reject(cancelling.toError()) : children.start(start)),
     hasLeft,

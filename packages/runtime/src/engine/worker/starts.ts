@@ -147,7 +147,8 @@ export function createStarts(options: StartsOptions): Starts {
     },
     isRetried: async (run, key) => (await journal.findStartId(toRetryKey(run, key))) !== undefined,
     async retry(run, from, { serial, idempotencyKey, input: given, retriedBy } = {}) {
-      const body = await resolve(run);
+      // A new run: on the newest code, which may be what was wrong with it.
+      const body = await resolve({ ...run, codeHash: null });
       const recorded = from === 'start' ? [] : await journal.getRecords(run.runId);
       const children = await readStartedChildren({ ...journal, whole: large.whole }, run, recorded);
       const records = keptRecords(recorded, { error: run.error, now: clock.now(), ...children });
