@@ -14,7 +14,18 @@ import { RunError, toRunError } from './run-error.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);
 export const RunKind = z.enum(['workflow', 'agent']);
-export const RunTrigger = z.enum(['api', 'chat', 'schedule', 'trigger', 'workflow', 'eval', 'retry', 'copilot']);
+export const RunTrigger = z.enum([
+  'api',
+  'chat',
+  'schedule',
+  'trigger',
+  'workflow',
+  'eval',
+  'retry',
+  'fork',
+  'rewind',
+  'copilot',
+]);
 
 const CallerShown = {
   kind: z.enum(['person', 'key', 'user', 'box']),
