@@ -26,6 +26,7 @@ export const ID_MEMBERS: Record<string, Kind | undefined> = {
   run: 'run',
   parent: 'run',
   retryOf: 'run',
+  forkedFrom: 'run',
   session: 'session',
   triggerId: 'start',
   with: 'eval run',
