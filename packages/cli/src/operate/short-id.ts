@@ -27,6 +27,7 @@ export const ID_MEMBERS: Record<string, Kind | undefined> = {
   runId: 'run',
   parent: 'run',
   retryOf: 'run',
+  forkedFrom: 'run',
   session: 'session',
   triggerId: 'start',
   with: 'eval run',

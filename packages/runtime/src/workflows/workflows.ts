@@ -17,6 +17,7 @@ import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
+import type { RunForks } from '../runs/fork-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toJsonSchema } from '../schema/schema.ts';
 import { toTraceId } from '../engine/ids.ts';
@@ -25,6 +26,7 @@ import { holdStart, toHeldMark } from './held-start.ts';
 import { judgeStart } from './judge-start.ts';
 import type { StartGuardrails } from './judge-start.ts';
 import { flowOf, startFlow } from './flow.ts';
+import { createRunForks } from './forks.ts';
 import type { FlowResult } from './flow.ts';
 import { busy, idTaken, limited, notArmed, workflowNotFound } from './refusals.ts';
 import { readStartHow, toClosePolicy } from './start-options.ts';
@@ -46,7 +48,7 @@ export interface StartOptions extends ChildStartHow {
   isSpread?: boolean;
 }
 
-export interface Workflows extends QueuedStarts {
+export interface Workflows extends QueuedStarts, RunForks {
   list(): WorkflowSummary[];
   get(name: string): WorkflowSummary;
   schema(name: string): Promise<WorkflowSchemas>;
@@ -100,8 +102,23 @@ export function createWorkflows({
     // Nothing is loaded yet: whether there is one is not known.
     throw isArmed() ? workflowNotFound(name, catalog) : notArmed();
   };
+  const requireStart = (name: string): void => {
+    if (!isArmed()) throw notArmed();
+    definitionOf(find(name));
+  };
   return {
     ...createQueuedStarts({ journal, engine, find }),
+    ...createRunForks({
+      engine,
+      journal,
+      requireStart,
+      async toInput(name, input) {
+        const workflow = definitionOf(find(name));
+        return checkInput(name, workflow, await judgeStart(guardrails, name, input));
+      },
+      lockOf: (name, input) => flowOf(name, withLockOnly(definitionOf(find(name))), input, {}),
+      toAnswer: (name, result, idempotencyKey) => toAnswer(name, result, { now: engine.clock.now(), idempotencyKey }),
+    }),
     list: () => catalog.workflows().map(toSummary),
     get: (name) => toSummary(find(name)),
     async schema(name) {
@@ -172,10 +189,7 @@ export function createWorkflows({
       const run = await journal.getLastRun(runId);
       return run !== undefined && engine.isRetried(run, idempotencyKey);
     },
-    requireStart(name) {
-      if (!isArmed()) throw notArmed();
-      definitionOf(find(name));
-    },
+    requireStart,
     requireChat(name) {
       if (!isArmed()) throw notArmed();
       if (definitionOf(find(name)).mode !== 'chat')
