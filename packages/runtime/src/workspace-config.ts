@@ -46,25 +46,25 @@ export interface WorkspaceConfig<S extends string = string> {
   };
 }
 
-const MEMBERS: (keyof WorkspaceConfig)[] = [
-  'model',
-  'embeddingModel',
-  'rerankModel',
-  'prices',
-  'secrets',
-  'retention',
-  'notify',
-  'users',
-  'studio',
-  'mcp',
-];
+const MEMBERS: Record<keyof WorkspaceConfig, true> = {
+  model: true,
+  embeddingModel: true,
+  rerankModel: true,
+  prices: true,
+  secrets: true,
+  retention: true,
+  notify: true,
+  users: true,
+  studio: true,
+  mcp: true,
+};
 
 /**
  * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin or a name of
  * a secret that is none, and on a time that is none.
  */
 export function defineConfig<const S extends string = never>(config: WorkspaceConfig<S>): WorkspaceConfig<S> {
-  checkMembers('svc.config.ts', config, MEMBERS);
+  checkMembers('svc.config.ts', config, Object.keys(MEMBERS));
   checkMembers('"retention" of svc.config.ts', config.retention ?? {}, ['sessionDays', 'runDays', 'logDays']);
   checkMembers('"studio" of svc.config.ts', config.studio ?? {}, ['corsOrigins']);
   checkMembers('"mcp" of svc.config.ts', config.mcp ?? {}, ['tools']);
