@@ -48,12 +48,12 @@ describe('svc eval', () => {
     const { exitCode, stdout } = await runCli(['eval', 'mixed', '--junit', 'evals.xml'], { cwd });
     expect(exitCode).toBe(1);
     expect(stdout).toContain('mixed  below its gates');
-    expect(stdout).toContain('exact: Expected Yes., got No.');
+    expect(stdout).toContain('exact: Expected "Yes.", got "No.".');
     const xml = readFileSync(join(cwd, 'evals.xml'), 'utf8');
     expect(xml).toContain('<testsuite name="mixed" tests="2" failures="1" errors="0"');
     expect(xml).toContain('<testcase name="greets" classname="agent.desk"');
     expect(xml).toContain('name="is &lt;brief&gt; &amp; &quot;kind&quot;"');
-    expect(xml).toContain('exact 0.000: Expected Yes., got No.');
+    expect(xml).toContain('exact 0.000: Expected "Yes.", got "No.".');
   });
 
   it('prints the run as one document with --json', async () => {
