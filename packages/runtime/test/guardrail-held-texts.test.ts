@@ -109,6 +109,31 @@ describe('the input of a workflow that a rule holds', () => {
     const reasons = (await hitsOf(again, id)).map((hit) => (hit as { reason: string }).reason);
     expect(reasons.sort()).toEqual(['approved by "owner"', 'rejected by "owner"', 'word', 'word']);
   });
+
+  test('waits in a fork that is given it, and not in one that is given another', async () => {
+    const { box, name } = await open();
+    begun.length = 0;
+    const fork = async (of: string, note: string) => {
+      const { body } = await call<{ etag: string }>(box, `GET /api/runs/${of}/fork?from=start`);
+      const forked = await call<{ runId: string }>(box, `POST /api/runs/${of}/fork`, {
+        from: 'start',
+        etag: body.etag,
+        input: { note },
+      });
+      expect(forked).toMatchObject({ status: 202 });
+      return forked.body.runId;
+    };
+    const { runId } = await start(box, name, 'fine');
+    await finish(box, runId);
+    const held = await fork(runId, 'forbidden');
+    await until(async () => (await pendingOf(box, held)).length === 1);
+    expect(begun).toEqual([{ note: 'fine' }]);
+    const [asked] = await pendingOf(box, held);
+    await decide(box, asked?.approvalId ?? '', { decision: 'approve' });
+    await finish(box, held);
+    await finish(box, await fork(held, 'fine again'));
+    expect(begun).toEqual([{ note: 'fine' }, { note: 'forbidden' }, { note: 'fine again' }]);
+  });
 });
 
 describe('what an agent is asked that a rule holds', () => {

@@ -25,8 +25,8 @@ export interface ForksOptions {
   journal: Pick<Journal, 'getRun' | 'listCalls'>;
   /** Throws where no run of the workflow can be started. */
   requireStart(name: string): void;
-  /** The input as the workflow will get it. Throws what a start with it would. */
-  toInput(name: string, input: unknown): Promise<unknown>;
+  /** The input as the workflow will get it, and the mark of one that a rule holds. Throws what a start with it would. */
+  toInput(name: string, input: unknown): Promise<{ input: unknown; marks: Record<string, string> }>;
   /** What a run with that input waits for: its lock. */
   lockOf(name: string, input: unknown): Flow;
   toAnswer(name: string, result: FlowResult, idempotencyKey: string | undefined): StartReceipt;
@@ -52,7 +52,7 @@ export function createRunForks(options: ForksOptions): RunForks {
   const edit = async (run: RunRow, { call, isWhole }: ForkPlan, { args, input }: ForkHow) => {
     if (input !== undefined && !isWhole)
       throw new BoxError('invalid_request', 'An input is given to a fork from "start"; a step is given "args".');
-    if (input !== undefined) return { input: await toInput(run.name, input) };
+    if (input !== undefined) return toInput(run.name, input);
     if (args === undefined) return {};
     if (isWhole)
       throw new BoxError('invalid_request', 'A fork from "start" is given an "input"; "args" are of a step.');
@@ -77,7 +77,7 @@ export function createRunForks(options: ForksOptions): RunForks {
       const planned = await plan(run, how);
       if (!isRepeat) requireHooks(planned);
       if (!isRepeat && planned.etag !== etag) throw changed();
-      const edited = await edit(run, planned, how);
+      const { marks, ...edited } = { marks: {}, ...(await edit(run, planned, how)) };
       // Its clean-up would undo what the new run takes as done. A crash right behind it leaves a run that was cancelled.
       if (as === 'rewind' && !isRepeat && !isFinal(run.status)) await engine.cancel(run.runId, rewound());
       const input = 'input' in edited ? edited.input : decode(await engine.whole(run.input));
@@ -92,7 +92,7 @@ export function createRunForks(options: ForksOptions): RunForks {
             plan: planned,
             ...edited,
             ...(serial && { serial }),
-            ...byCaller(caller),
+            ...byCaller(caller, marks),
             ...(idempotencyKey === undefined
               ? {}
               : { idempotency: { key: idempotencyKey, digest: digestOfRequest(how) } }),
@@ -105,8 +105,10 @@ export function createRunForks(options: ForksOptions): RunForks {
 
 // --- internal ---
 
-function byCaller(caller: Caller | undefined) {
-  return caller ? { forkedBy: toStartedBy(caller), charged: toChargedMark(chargedBy(caller)) } : {};
+function byCaller(caller: Caller | undefined, marks: Record<string, string>) {
+  return caller
+    ? { forkedBy: toStartedBy(caller), marks: { ...toChargedMark(chargedBy(caller)), ...marks } }
+    : { marks };
 }
 
 function digestOfRequest({ from, as, etag, args, input }: ForkHow): string {

@@ -113,8 +113,8 @@ export function createWorkflows({
       journal,
       requireStart,
       async toInput(name, input) {
-        const workflow = definitionOf(find(name));
-        return checkInput(name, workflow, await judgeStart(guardrails, name, input));
+        const { value, heldBy } = await judgeStart(guardrails, name, input);
+        return { input: await checkInput(name, definitionOf(find(name)), value), marks: toHeldMark(heldBy) };
       },
       lockOf: (name, input) => flowOf(name, withLockOnly(definitionOf(find(name))), input, {}),
       toAnswer: (name, result, idempotencyKey) => toAnswer(name, result, { now: engine.clock.now(), idempotencyKey }),
@@ -163,9 +163,7 @@ export function createWorkflows({
       const result = await startFlow({ engine, isOwn, isOwnStart }, flow(value), begin);
       return toAnswer(name, result, { now: engine.clock.now(), idempotencyKey: key, id: how.id, isOwn });
     },
-    async check(name, input) {
-      return checkInput(name, definitionOf(find(name)), input);
-    },
+    check: async (name, input) => checkInput(name, definitionOf(find(name)), input),
     async retry(runId, from, { caller, idempotencyKey } = {}) {
       if (!isArmed()) throw notArmed();
       // A run that has continued as another is that one.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Body } from '../body.ts';
-import { CHARGED_TO, OWN_ID, ownIdOf } from '../box-marks.ts';
+import { CHARGED_TO, HELD, OWN_ID, ownIdOf } from '../box-marks.ts';
 import type { StoreClock } from '../clock.ts';
 import { pagesOf } from '../history-pages.ts';
 import type { Journal } from '../journal.ts';
@@ -51,8 +51,8 @@ export interface ForkOptions {
   idempotency?: { key: string; digest: string };
   /** Who asks for it. Absent: the box. */
   forkedBy?: StartedBy;
-  /** For whom its tokens count, as `toChargedMark` has it. */
-  charged?: Record<string, string>;
+  /** For whom its tokens count, and what holds an input it is given: as `toChargedMark` and `toHeldMark` have it. */
+  marks?: Record<string, string>;
 }
 
 /** Runs that begin with what another has recorded up to a step. */
@@ -120,7 +120,7 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
       return { call, isWhole, records, isTaken, lost, heldHook, etag };
     },
 
-    async fork(run, { trigger, plan, edited, input: given, serial, idempotency, forkedBy, charged = {} }) {
+    async fork(run, { trigger, plan, edited, input: given, serial, idempotency, forkedBy, marks = {} }) {
       const body = await resolve(run);
       const { call, isWhole, lost } = plan;
       const recorded = isWhole ? [] : await journal.getRecords(run.runId);
@@ -147,7 +147,7 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
           ...made,
           input,
           retryOf: run.runId,
-          attributes: marksFor(run, { charged, id }),
+          attributes: marksFor(run, { marks, id, hasOwnInput: given !== undefined }),
           startedBy: forkedBy ? JSON.stringify(toRetriedBy(run, forkedBy)) : run.startedBy,
           ...(timeoutMs === null ? {} : { timeoutMs }),
           ...(isWhole ? {} : { seed: forkedSeed(run, { runId: made.runId, call }), records }),
@@ -172,15 +172,22 @@ export function isEditTooLarge(edited: string): boolean {
 
 const toForkKey = ({ name, runId }: RunRow, key: string): string => toStartKey(name, `fork ${runId} ${key}`);
 
-/** What is hidden stays so, and its models and prompts stay its own. Its tokens count for whoever asks for it. */
+/**
+ * What is hidden stays so, and its models and prompts stay its own. Its tokens count for whoever asks for it, and an input of
+ * its own has been judged by itself.
+ */
 function marksFor(
   run: RunRow,
-  { charged, id }: { charged: Record<string, string>; id: string | undefined },
+  { marks, id, hasOwnInput }: { marks: Record<string, string>; id: string | undefined; hasOwnInput: boolean },
 ): string | null {
-  const marks = JSON.parse(marksOfBox(run) ?? '{}') as Record<string, string>;
-  const { [CHARGED_TO]: _charged, [OWN_ID]: _id, ...kept } = marks;
-  const all = { ...kept, ...charged, ...(id === undefined ? {} : { [OWN_ID]: id }) };
+  const { [CHARGED_TO]: _charged, [OWN_ID]: _id, [HELD]: held, ...kept } = readMarks(run);
+  const heldBefore = held === undefined || hasOwnInput ? {} : { [HELD]: held };
+  const all = { ...kept, ...heldBefore, ...marks, ...(id === undefined ? {} : { [OWN_ID]: id }) };
   return Object.keys(all).length > 0 ? JSON.stringify(all) : null;
+}
+
+function readMarks(run: RunRow): Partial<Record<string, string>> {
+  return JSON.parse(marksOfBox(run) ?? '{}') as Partial<Record<string, string>>;
 }
 
 /** The history of a run without what its steps were given and answered, which may be gigabytes. */
