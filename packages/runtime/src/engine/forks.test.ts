@@ -155,11 +155,11 @@ describeOnStores('a fork', (newPlace) => {
     });
     const quick = step('quick', () => {
       calls.push('quick');
-      return calls.length > 2 ? new Promise((resolve) => setTimeout(resolve, 20, 'quick')) : gate.then(() => 'quick');
+      return calls.length > 2 ? 'quick' : gate.then(() => 'quick');
     });
     const go = async () => {
       const beside = slow();
-      const late = sleep(60).then(() => 'late');
+      const late = sleep(1_000).then(() => 'late');
       const first = await Promise.race([quick(), late]);
       open();
       return [first, await beside];
