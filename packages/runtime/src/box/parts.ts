@@ -94,7 +94,10 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       embeddingModel,
       limiter,
       telemetry,
-      foundation: { charge },
+      foundation: {
+        charge,
+        options: { prices = () => ({}) },
+      },
     }) =>
       createAi({
         callModel,
@@ -103,6 +106,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         defaultModel,
         embeddingModel,
         limiter,
+        prices,
         onPart(call) {
           telemetry.called(call);
           if (call.tokens) charge(call.run, call.reply?.asked ?? call.model, call.tokens);

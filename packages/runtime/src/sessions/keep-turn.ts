@@ -49,7 +49,7 @@ type KeptRow = { asked_by: string | null };
 
 const TRIES = 5;
 
-function toStatement({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): SQL {
+function toStatement({ sessionId, runId, kind, usage, cost, ...turn }: TurnToKeep): SQL {
   const { messages, state, summary } = toStorable(turn);
   const totalTokens = usage.inputTokens + usage.outputTokens;
   const json = (value: unknown): SQL => sql`${JSON.stringify(value)}::jsonb`;
@@ -60,6 +60,7 @@ function toStatement({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): SQ
       ? sql`, summary = ${json({ ...summary, runId })} || jsonb_build_object('before', ${before})`
       : sql``;
   const ofSession = sql`session_id = ${sessionId}::uuid`;
+  const paid = cost === undefined ? sql`` : sql`, cost = coalesce(s.cost, 0) + ${cost}::float8`;
   return sql`
     with there as materialized (select id, asked_by from ${sessions} where id = ${sessionId}::uuid for update),
     fresh as (
@@ -74,7 +75,7 @@ function toStatement({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): SQ
     changed as (
       update ${sessions} s set turns = s.turns + 1, input_tokens = s.input_tokens + ${usage.inputTokens}::bigint,
         output_tokens = s.output_tokens + ${usage.outputTokens}::bigint, total_tokens = s.total_tokens + ${totalTokens}::bigint,
-        last_active_at = now() ${kept} ${summed}
+        last_active_at = now() ${paid} ${kept} ${summed}
       from fresh where s.id = fresh.session_id)
     select asked_by from there`;
 }
