@@ -1,7 +1,10 @@
 /** The two modules of the runtime a workspace imports, under whatever name. */
 export type HostModule = 'index' | 'internal';
 
-/** What the dev host puts on `globalThis[Symbol.for('svc.runtime')]`: its own two namespaces. */
+/**
+ * What the dev host puts on `globalThis[Symbol.for('svc.runtime')]`: its own two namespaces. The runtime adds `at`, which
+ * answers what modules of that address are given in their place.
+ */
 export type RuntimeHost = Record<HostModule, Record<string, unknown>>;
 
 /** Where a name of the runtime leads: to a virtual module in dev, out of the bundle in a build. */
@@ -33,7 +36,9 @@ export function emitHostModule(name: HostModule): string {
   const lines = names.map((text, i) => `const e${i} = host[${JSON.stringify(text)}];`);
   const exports = names.map((text, i) => `e${i} as ${IDENTIFIER.test(text) ? text : JSON.stringify(text)}`);
   return [
-    `const host = globalThis[Symbol.for('svc.runtime')].${name};`,
+    `const runtime = globalThis[Symbol.for('svc.runtime')];`,
+    // Beside the code of the box there may be an earlier version of it, whose steps have the same names.
+    `const host = (runtime.at?.(import.meta.url) ?? runtime).${name};`,
     ...lines,
     `export { ${exports.join(', ')} };`,
     '',

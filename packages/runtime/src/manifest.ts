@@ -112,8 +112,11 @@ export interface BundleManifest extends Manifest {
   runtime: { contract: number; name: string; version: string };
   /** The file of `modules` that holds the workspace's settings. Absent: there are none. */
   config?: string;
-  /** By the file in the workspace: its module's path in the bundle, and the hash `svc dev` gives it too. */
-  modules: Record<string, { path: string; hash: string }>;
+  /**
+   * By the file in the workspace: its module's path in the bundle, the hash `svc dev` gives it too, and the paths of all it
+   * needs. Without these, of an earlier build, it is kept for no run.
+   */
+  modules: Record<string, { path: string; hash: string; files?: string[] }>;
   /** The migrations of the project's own tables, in order, each with the hash of its file. Absent: there are none. */
   migrations?: { name: string; path: string; hash: string }[];
 }
@@ -123,6 +126,16 @@ export interface LoadedModule {
   exports: Record<string, unknown>;
   /** Hash of the transformed code of this module and every workspace module it imports. */
   hash: string;
+  /** What it is made of, to be kept for the runs that begin with it. Absent: it cannot be kept. */
+  compiled?: () => Promise<CompiledModule>;
+}
+
+/** A module and all that it imports, but for the runtime. */
+export interface CompiledModule {
+  /** The path of the module among the files. */
+  path: string;
+  /** Relative paths with forward slashes. */
+  files: { path: string; content: Uint8Array }[];
 }
 
 /** A manifest and the way to load what it names: from disk through Vite in dev, from a bundle in a build. */

@@ -54,19 +54,19 @@ export interface WorkspaceConfig<S extends string = string, P extends string = s
   };
 }
 
-const MEMBERS: (keyof WorkspaceConfig)[] = [
-  'model',
-  'embeddingModel',
-  'rerankModel',
-  'prices',
-  'secrets',
-  'prompts',
-  'retention',
-  'notify',
-  'users',
-  'studio',
-  'mcp',
-];
+const MEMBERS: Record<keyof WorkspaceConfig, true> = {
+  model: true,
+  embeddingModel: true,
+  rerankModel: true,
+  prices: true,
+  secrets: true,
+  prompts: true,
+  retention: true,
+  notify: true,
+  users: true,
+  studio: true,
+  mcp: true,
+};
 
 /**
  * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin or a name of
@@ -75,8 +75,13 @@ const MEMBERS: (keyof WorkspaceConfig)[] = [
 export function defineConfig<const S extends string = never, const P extends string = never>(
   config: WorkspaceConfig<S, P>,
 ): WorkspaceConfig<S, P> {
-  checkMembers('svc.config.ts', config, MEMBERS);
-  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, ['sessionDays', 'runDays', 'logDays']);
+  checkMembers('svc.config.ts', config, Object.keys(MEMBERS));
+  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, [
+    'sessionDays',
+    'runDays',
+    'evalDays',
+    'logDays',
+  ]);
   checkMembers('"studio" of svc.config.ts', config.studio ?? {}, ['corsOrigins']);
   checkMembers('"mcp" of svc.config.ts', config.mcp ?? {}, ['tools']);
   for (const origin of config.studio?.corsOrigins ?? [])

@@ -47,6 +47,7 @@ export const FLOORS: readonly string[] = [
   'definitions/',
   'tools/',
   'catalog/',
+  'versions/',
   'config-values/',
   'approvals/',
   'hooks/',

@@ -53,9 +53,11 @@ export async function buildWorkspace(options: BuildOptions): Promise<BuildResult
 
 // --- internal ---
 
-function toModules({ paths }: Bundle, hashes: ReadonlyMap<string, string>): BundleManifest['modules'] {
+function toModules({ paths, parts }: Bundle, hashes: ReadonlyMap<string, string>): BundleManifest['modules'] {
   const sorted = [...paths].sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(sorted.map(([file, path]) => [file, { path, hash: hashes.get(file) ?? '' }]));
+  return Object.fromEntries(
+    sorted.map(([file, path]) => [file, { path, hash: hashes.get(file) ?? '', files: parts.get(file) ?? [] }]),
+  );
 }
 
 /** Only what is applied: the snapshots beside it are for who writes the next migration. */

@@ -13,6 +13,8 @@ export interface Bundle {
   files: BundleFile[];
   /** Where the module of each input is, by the input's file. */
   paths: Map<string, string>;
+  /** All that the module of an input needs to run elsewhere, by the input's file: paths, sorted. */
+  parts: Map<string, string[]>;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface Bundle {
  * process that loads it, as a module under `svc dev` does. Throws what Vite throws when one of them does not compile.
  */
 export async function bundleFiles(root: string, files: readonly string[]): Promise<Bundle> {
-  if (files.length === 0) return { files: [], paths: new Map() };
+  if (files.length === 0) return { files: [], paths: new Map(), parts: new Map() };
   const { build } = await import('vite');
   const output = await build({
     root,
@@ -90,5 +92,28 @@ function toBundle(root: string, { output }: Rolldown.RolldownOutput): Bundle {
       paths.set(relative(root, one.facadeModuleId).split(sep).join('/'), one.fileName);
     return { path: one.fileName, content: one.code };
   });
-  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), paths };
+  const parts = new Map([...paths].map(([file, path]) => [file, listParts(output, path)]));
+  return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), paths, parts };
+}
+
+/** A module, what it imports at once and on demand, what these refer to, and their maps. */
+function listParts(output: Rolldown.RolldownOutput['output'], path: string): string[] {
+  const byName = new Map(output.map((one) => [one.fileName, one]));
+  const parts = new Set<string>();
+  const pending = [path];
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    const one = byName.get(name);
+    if (!one || parts.has(name)) continue;
+    parts.add(name);
+    pending.push(`${name}.map`);
+    if (one.type === 'chunk') pending.push(...one.imports, ...one.dynamicImports, ...listReferences(one, byName));
+  }
+  return [...parts].sort();
+}
+
+/** The assets that the text of a chunk names. */
+function listReferences({ code }: Rolldown.OutputChunk, byName: ReadonlyMap<string, { type: string }>): string[] {
+  return [...byName].flatMap(([name, { type }]) =>
+    type === 'asset' && code.includes(posix.basename(name)) ? [name] : [],
+  );
 }

@@ -35,6 +35,7 @@ import type { HideArguments } from '../approvals/tool-approval.ts';
 import type { TurnGuardrails } from './judge-input.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats } from './reading/repeats.ts';
+import type { Versions } from '../versions/versions.ts';
 import { createTurnBody } from './turn-body.ts';
 import type { ConversationMessage, TurnInput, TurnKey } from './turn/input.ts';
 import type { RunningTurn } from './reading/running-turn.ts';
@@ -126,6 +127,8 @@ export interface AgentsOptions {
   files?: TurnFiles;
   /** What an operator chose beside the code. Undefined: no overrides. */
   overrides?: Pick<CatalogOverrides, 'find' | 'listShown'>;
+  /** Undefined: no earlier version of an agent is kept. */
+  versions?: Pick<Versions, 'findAgent'>;
 }
 
 export function createAgents(options: AgentsOptions): Agents {

@@ -5,11 +5,15 @@ import { agentNotFound } from './events/turn-errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { splitName } from '../definitions/subagents.ts';
+import type { CodeRegistry } from '../engine/values/registry.ts';
+import type { VersionedRun, Versions } from '../versions/versions.ts';
 
 /** Agents by the name of a run: a sub-agent has its parent's name before its own. */
 export interface AgentFinder {
   /** Throws when the agent cannot answer. */
   get(runName: string): AgentDefinition;
+  /** The same, as the run began with it where that is kept. Throws also why what is kept does not load. */
+  ofRun(run: VersionedRun): Promise<AgentDefinition & { registry?: CodeRegistry | undefined }>;
   /** Undefined: it is gone, or does not load. */
   find(runName: string): DeepAgentDefinition | undefined;
   /** Throws when the agent cannot answer, and where no model is selected. */
@@ -21,11 +25,18 @@ export interface AgentFinderOptions {
   isArmed(): boolean;
   defaultModel(): Promise<string | undefined> | string | undefined;
   overrides?: Pick<CatalogOverrides, 'find'> | undefined;
+  /** Undefined: no earlier version is kept. */
+  versions?: Pick<Versions, 'findAgent'> | undefined;
 }
 
 export function createAgentFinder(options: AgentFinderOptions): AgentFinder {
   return {
     get: (runName) => getAgent(options, runName),
+    async ofRun(run) {
+      if (!options.isArmed()) throw notArmed();
+      const own = await options.versions?.findAgent(run);
+      return own ? ofName(own, run.name) : getAgent(options, run.name);
+    },
     find(runName) {
       const { agent, subagent } = splitName(runName);
       const definition = options.catalog.findAgent(agent)?.definition;
@@ -63,20 +74,25 @@ async function findChosenModel({ overrides }: AgentFinderOptions, runName: strin
 }
 
 function getAgent(options: AgentFinderOptions, runName: string): AgentDefinition {
+  return ofName(getOwnAgent(options, splitName(runName).agent), runName);
+}
+
+function ofName<Definition extends AgentDefinition>(found: Definition, runName: string): Definition {
   const { agent: name, subagent } = splitName(runName);
-  const found = getOwnAgent(options, name);
   if (subagent === undefined) return found;
   const agent = found.subagents.get(subagent);
   if (agent) return { ...found, agent };
   throw new BoxError('agent_not_found', `Agent "${name}" has no sub-agent "${subagent}" any more.`);
 }
 
+function notArmed(): BoxError {
+  const message =
+    'Agents are held back until a model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.';
+  return new BoxError('agent_runtime_not_armed', message);
+}
+
 function getOwnAgent({ catalog, isArmed }: AgentFinderOptions, name: string): AgentDefinition {
-  if (!isArmed())
-    throw new BoxError(
-      'agent_runtime_not_armed',
-      'Agents are held back until a model provider is set. Set MODEL_PROVIDER_BASE_URL, or send PUT /api/model-provider.',
-    );
+  if (!isArmed()) throw notArmed();
   const found = catalog.findAgent(name);
   if (!found)
     throw agentNotFound(

@@ -23,10 +23,12 @@ import type { ConversationMessage, ConversationSummary, TurnInput } from './turn
 import { NO_STATE } from '../tools/state.ts';
 import { beganWithoutInstructions, readInstructions } from './turn/instructions.ts';
 import { listModelCalls } from './reading/recorded-messages.ts';
-import { runTurn } from './turn/turn.ts';
+import { holdInput } from './turn/held-input.ts';
+import { beginTurn, runTurn } from './turn/turn.ts';
 import type { TurnAdded } from './turn/options.ts';
 
-export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'>;
+export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'> &
+  Partial<Pick<RunRow, 'codeHash'>>;
 
 /** The code of the run of a turn. Throws when its agent cannot answer. */
 export type ToTurnBody = (
@@ -59,7 +61,7 @@ export interface TurnBodyOptions {
 export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
   const { finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory } = options;
   return async (run, input, readPublished, { hadApprovalBelow } = { hadApprovalBelow: false }) => {
-    const { agent, codeHash } = finder.get(run.name);
+    const { agent, codeHash, registry } = await finder.ofRun(run);
     const { tools: own, notes } = await tools.list(agent, run);
     const toolset = createToolset(agent, own, input.tools);
     const { runId, sessionId } = run;
@@ -84,6 +86,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
     };
     return {
       codeHash,
+      registry,
       durability: 'synced',
       // The session is this turn's until it ends, so what is read here is what was there when it began.
       async prepare(records) {
@@ -93,6 +96,12 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
       },
       async run() {
+        const emit = live.emitterOf(runId, { isJoined: session !== undefined });
+        const execution = bodyOf('runTurn');
+        const { held } = input;
+        beginTurn(execution, run.name, emit);
+        // Before anyone is asked anything about it.
+        if (held) await holdInput(execution, { agent: run.name, input: { ...input, held }, emit });
         const isRecorded = !beganWithoutInstructions(found);
         const instructions = [published ?? (await readInstructions(agent, { isRecorded })), ...notes];
         const showEarlier = await remembering?.recall();
@@ -110,9 +119,9 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
             const messages = showEarlier ? await showEarlier(request.messages) : request.messages;
             return callModel({ ...request, messages: await files.forModel(sessionId, messages) }, reply, signal);
           },
-          emit: live.emitterOf(runId, { isJoined: session !== undefined }),
+          emit,
           untilTaken: (signal) => live.untilTaken(runId, signal),
-          ...(guardrails ? { guard: createTurnGuard(guardrails, bodyOf('runTurn').run) } : {}),
+          ...(guardrails ? { guard: createTurnGuard(guardrails, execution.run) } : {}),
           ...hiding(run.name, hideArguments),
           ...budgetOf(run.name),
           ...(output ? { output } : {}),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { BoxError } from '../errors.ts';
 import { contractPayload } from '../health/contract.ts';
-import type { BundleManifest, Program } from '../manifest.ts';
+import type { BundleManifest, CompiledModule, Program } from '../manifest.ts';
 import type { ProjectMigration } from '../stores/project-migrations.ts';
 import { toWorkspaceConfig } from '../workspace-config.ts';
 import type { WorkspaceConfig } from '../workspace-config.ts';
@@ -33,7 +33,8 @@ export async function openBundle(dir: string): Promise<OpenBundle> {
       string,
       unknown
     >;
-    return { exports, hash: module.hash };
+    const { path, hash, files } = module;
+    return { exports, hash, ...(files ? { compiled: () => readCompiled(dir, path, files) } : {}) };
   };
   const migrations = await readMigrations(dir, manifest);
   return { slug: manifest.slug, config: await loadConfig(manifest, load), program: { manifest, load }, migrations };
@@ -73,6 +74,11 @@ function parseManifest(text: string): BundleManifest | undefined {
 async function shareRuntime(): Promise<void> {
   const [index, internal] = await Promise.all([import('../index.ts'), import('../internal.ts')]);
   (globalThis as Record<symbol, unknown>)[Symbol.for('svc.runtime')] = { index, internal };
+}
+
+async function readCompiled(dir: string, path: string, files: readonly string[]): Promise<CompiledModule> {
+  const read = async (name: string) => ({ path: name, content: await readFile(join(dir, name)) });
+  return { path, files: await Promise.all(files.map(read)) };
 }
 
 async function loadConfig({ config }: BundleManifest, load: Program['load']): Promise<WorkspaceConfig> {

@@ -1,6 +1,7 @@
 import { createAgents } from '../agents/agents.ts';
 import type { Agents } from '../agents/agents.ts';
 import { createAskGuardrailModel } from '../agents/model/ask-guardrail-model.ts';
+import { createJudgeRecorded } from '../agents/reading/judge-recorded.ts';
 import { createTurnFiles } from '../agents/files/turn-files.ts';
 import type { TurnFiles } from '../agents/files/turn-files.ts';
 import type { SessionStore } from '../agents/turn/session-store.ts';
@@ -10,6 +11,7 @@ import type { Auth } from '../auth/auth.ts';
 import { createCredentialWatch } from '../auth/credential-watch.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
 import type { AskModel } from '../guardrails/checks/whole.ts';
+import type { JudgeRecorded } from '../guardrails/recorded.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { createUsedOnce } from '../stores/used-once.ts';
 import { createProjectTables } from '../catalog/project-tables.ts';
@@ -28,6 +30,8 @@ import type { Retention } from '../retention/retention.ts';
 import { forgetCut } from '../memory/rows.ts';
 import { createSessions, listKnown } from '../sessions/sessions.ts';
 import type { Rooms } from '../surface/rooms.ts';
+import { createVersions } from '../versions/versions.ts';
+import type { Versions } from '../versions/versions.ts';
 import { createBoxAuth } from './access.ts';
 import type { Part } from './assemble.ts';
 import { createBoxConfirmations } from './confirmations.ts';
@@ -46,6 +50,7 @@ export interface Parts {
   auth: Auth;
   confirmations: BoxConfirmations;
   copilot: Copilot;
+  judgeRecorded: JudgeRecorded;
   notify: Notify;
   opening: Opening;
   overrides: CatalogOverrides;
@@ -55,6 +60,7 @@ export interface Parts {
   sessionStore: SessionStore;
   tables: ProjectTables;
   turnFiles: TurnFiles;
+  versions: Versions;
   watch: CredentialWatch;
 }
 
@@ -82,6 +88,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         defaultModel: given.settings.defaultModel,
         limiter: given.limiter,
         overrides: given.overrides,
+        versions: given.versions,
         guardrails: given.guardrails,
         callModel: given.opening.callModel,
       }),
@@ -134,6 +141,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         log,
       }),
   },
+  judgeRecorded: { create: ({ journal, engine }) => createJudgeRecorded({ journal, engine }) },
   notify: {
     create: ({ journal, approvals, options, secrets, url, version, foundation: { mask }, log, telemetry }) =>
       createNotify({
@@ -159,7 +167,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (overrides) => overrides.close(),
   },
   program: {
-    create: ({ catalog, config, tables, jobs, guardrails, connections, scorers, events }) =>
+    create: ({ catalog, config, tables, jobs, guardrails, connections, scorers, events, versions }) =>
       createProgram({
         catalog,
         config,
@@ -168,11 +176,12 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         guardrails,
         connections,
         scorers,
+        versions,
         onLoad: () => events.publish({ type: 'program.changed' }),
       }),
   },
   retention: {
-    create: ({ options, sessions, journal, foundation, logs, guardrails, settings, log }) =>
+    create: ({ options, sessions, journal, foundation, logs, guardrails, evals, isBlank, settings, log }) =>
       createRetention({
         settings: options.retention ?? (() => ({})),
         sessions,
@@ -180,6 +189,9 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         deleteRuns: foundation.deleteRuns,
         logs: options.records && logs,
         hits: guardrails,
+        evalRuns: {
+          removeOlder: async (age, limit) => (isBlank() ? 0 : evals.runs.removeOlder(age, limit)),
+        },
         logDays: options.logRetentionDays ?? settings.logRetentionDays,
         log,
         ...(options.retentionEveryMs === undefined ? {} : { everyMs: options.retentionEveryMs }),
@@ -199,6 +211,17 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     create: ({ options: { storage }, db, log }) =>
       createTurnFiles({ storage, log, listSessions: (ids) => listKnown(db, ids) }),
     close: (files) => files.close(),
+  },
+  versions: {
+    create: ({ catalog, journal, masterKey, log, options: { host, supervisor } }) =>
+      createVersions({
+        catalog,
+        store: journal.code,
+        key: masterKey,
+        log,
+        keeps: supervisor ? 'none' : host === 'image' ? 'all' : 'open',
+      }),
+    close: (versions) => versions.close(),
   },
   watch: {
     // Asked while a stream is open: to make the keys it is there before them.

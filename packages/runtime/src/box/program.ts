@@ -6,6 +6,7 @@ import type { CodeScorers } from '../evals/code-scorers.ts';
 import type { DeclaredSchedules, Jobs } from '../jobs/jobs.ts';
 import type { AgentRules } from '../guardrails/code-rules.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
+import type { Versions } from '../versions/versions.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { Problem, Program } from '../manifest.ts';
 
@@ -25,18 +26,20 @@ export interface ProgramRooms {
   guardrails: Guardrails;
   connections: Connections;
   scorers: Pick<CodeScorers, 'load' | 'problems'>;
+  versions: Pick<Versions, 'loaded'>;
   /** Called once a program is in force. */
   onLoad(): void;
 }
 
 export function createProgram(rooms: ProgramRooms): LoadedProgram {
-  const { catalog, config, tables, jobs, guardrails, connections, scorers, onLoad } = rooms;
+  const { catalog, config, tables, jobs, guardrails, connections, scorers, versions, onLoad } = rooms;
   return {
     async load(program) {
       // At once: an agent is never served without the rules beside it.
       const agents = catalog.load(program).then(() => guardrails.setAgents(listRules(catalog)));
       const others = [guardrails, config, tables, connections, scorers].map((room) => room.load(program));
       await Promise.all([agents, ...others]);
+      await versions.loaded();
       await jobs.reconcile(declaredSchedules(catalog));
       onLoad();
     },

@@ -2,7 +2,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { ROOMS } from '../surface/rooms.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { LIVE_RUN, SUITE_CODE } from '../evals/suite-body.ts';
-import { cleanupOf, workflowBody } from '../workflows/workflows.ts';
+import { bodyOfRun, cleanupOf } from '../workflows/workflows.ts';
 import { createLimitedFinder } from './access.ts';
 import { assemble } from './assemble.ts';
 import type { Part } from './assemble.ts';
@@ -39,7 +39,22 @@ function toRooms(given: Given): Rooms {
 
 /** What the engine calls. */
 function toAbove(given: Given, rooms: Rooms): Above {
-  const { agents, ai, browser, catalog, engine, evals, jobs, notify, options, rag, retention, signals, tables } = given;
+  const {
+    agents,
+    ai,
+    browser,
+    catalog,
+    engine,
+    evals,
+    jobs,
+    notify,
+    options,
+    rag,
+    retention,
+    signals,
+    tables,
+    versions,
+  } = given;
   return {
     findLimited: createLimitedFinder(given),
     rooms,
@@ -49,7 +64,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
     database: () => tables.database(),
     async body(run) {
       if (run.kind === 'agent') return agents.body(run as RunRow);
-      return evals.bodyOf(run.name) ?? workflowBody(catalog, run.name);
+      return evals.bodyOf(run.name) ?? bodyOfRun(catalog, versions, run);
     },
     codes: () => [...catalog.codeHashes(), SUITE_CODE, LIVE_RUN],
     ended(run) {
@@ -59,6 +74,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
     cleanupOf: (run) => cleanupOf(catalog, run),
     sweep({ isScheduled }) {
       retention.sweep();
+      versions.sweep();
       // A process of its own for some runs leaves that to the one that began it.
       if (!options.supervisor) {
         notify.sweep();

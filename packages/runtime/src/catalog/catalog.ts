@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { defineDeepAgent, isDeepAgent } from '../definitions/definition.ts';
 import { listUnknown, toSubagents } from '../definitions/subagents.ts';
-import type { AgentEntry, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';
+import type { AgentEntry, CompiledModule, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';
 import { COPILOT_AGENT, problemOf } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';
 import type { AnySchema } from '../schema/schema.ts';
@@ -37,6 +38,8 @@ export interface WorkflowDefinition {
   timeoutMs?: number;
   schedules: ScheduleDeclaration[];
   codeHash: string;
+  /** Of the module, to be kept. Absent: it cannot be. */
+  compiled?: LoadedModule['compiled'];
 }
 
 export interface AgentDefinition {
@@ -44,7 +47,14 @@ export interface AgentDefinition {
   /** Those it declares itself, by name. */
   subagents: Map<string, DeepAgentDefinition>;
   codeHash: string;
+  /** As of a workflow. */
+  compiled?: LoadedModule['compiled'];
 }
+
+/** The code of an agent or a workflow, as runs begin with it. */
+export type CodeVersion = { codeHash: string; compiled(): Promise<CompiledModule> } & CodeEntry;
+
+export type CodeEntry = { kind: 'agent'; entry: AgentEntry } | { kind: 'workflow'; entry: WorkflowEntry };
 
 export type LoadedAgent = Loaded<AgentEntry, AgentDefinition>;
 export type LoadedWorkflow = Loaded<WorkflowEntry, WorkflowDefinition>;
@@ -70,6 +80,12 @@ export interface Catalog {
   isReplaced(name: string): boolean;
   /** Of all code that can run here, the copilot's too. */
   codeHashes(): string[];
+  /** Of what is served, what can be kept. */
+  versions(): CodeVersion[];
+  /** What another version of a module defines; it is not served. Throws why it cannot be. */
+  defineAgent(entry: AgentEntry, module: LoadedModule): AgentDefinition;
+  /** The same of a workflow. */
+  defineWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinition;
   /** What does not load now. */
   problems(): Problem[];
 }
@@ -107,11 +123,26 @@ export function createCatalog(reserved?: ReservedAgent): Catalog {
         ),
       ),
     ],
+    versions: () => [
+      ...[...agents.values()].flatMap((one) => toVersions('agent', one)),
+      ...[...workflows.values()].flatMap((one) => toVersions('workflow', one)),
+    ],
+    defineAgent: toOwnAgent,
+    defineWorkflow: toWorkflow,
     problems: () => [...agents.values(), ...workflows.values()].flatMap(({ problem }) => problem ?? []),
   };
 }
 
 // --- internal ---
+
+function toVersions<Kind extends CodeEntry['kind']>(
+  kind: Kind,
+  { entry, definition, served = entry }: Loaded<AgentEntry | WorkflowEntry, AgentDefinition | WorkflowDefinition>,
+): CodeVersion[] {
+  if (!definition?.compiled) return [];
+  const { codeHash, compiled } = definition;
+  return [{ kind, entry: served, codeHash, compiled } as CodeVersion];
+}
 
 async function load<Entry extends AgentEntry | WorkflowEntry, Definition>(
   entry: Entry,
@@ -139,7 +170,20 @@ function toAgent(entry: AgentEntry, module: LoadedModule): AgentDefinition {
       `The agent in "${entry.file}" is named "${agent.name}"; its folder is "${entry.name}". Make them equal.`,
     );
   const whole = withTexts(agent, entry);
-  return { agent: whole, subagents: toSubagents(whole), codeHash: module.hash };
+  return {
+    agent: whole,
+    subagents: toSubagents(whole),
+    codeHash: withTextsHash(module.hash, entry),
+    ...(module.compiled && { compiled: module.compiled }),
+  };
+}
+
+/** The texts beside its code are code of the agent, too. */
+function withTextsHash(hash: string, { instructions, skills = [] }: AgentEntry): string {
+  if (instructions === undefined && skills.length === 0) return hash;
+  return createHash('sha256')
+    .update(JSON.stringify([hash, instructions, skills]))
+    .digest('hex');
 }
 
 /** The agent with the Markdown files beside its code. */
@@ -182,6 +226,7 @@ function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinit
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     schedules: toSchedules(entry, schedules),
     codeHash: module.hash,
+    ...(module.compiled && { compiled: module.compiled }),
   };
 }
 

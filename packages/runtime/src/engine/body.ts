@@ -1,6 +1,7 @@
 import type { StepContext } from './context.ts';
 import type { JournalRecord } from './journal/record.ts';
 import type { Durability } from './journal/run.ts';
+import type { CodeRegistry } from './values/registry.ts';
 
 /** What a run executes: an author's workflow function, or the turn of an agent. */
 export interface Body {
@@ -12,6 +13,10 @@ export interface Body {
   /** What its run publishes, as it is shown. Throws what it may not be. Absent: it is anything. */
   checkState?(state: unknown): unknown;
   codeHash: string;
+  /** What its code has made known by name, where that is not the code there is now. */
+  registry?: CodeRegistry | undefined;
+  /** Of code that is not the newest: the newest, which a next run of it begins with. */
+  newest?(): Promise<Body>;
   durability: Durability;
   /** Asked when the run is found in the journal, not started here: an error ends it as cancelled instead. */
   whenFound?(records: readonly JournalRecord[]): Error | undefined;

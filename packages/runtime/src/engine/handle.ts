@@ -7,6 +7,7 @@ import type { Callbacks } from './callbacks.ts';
 import type { AnswerRule, ChatAsked, ChatReply, EmbedAsked, EmbedReply, ModelCaller } from './model-calls.ts';
 import type { RagCalls } from './rag-calls.ts';
 import type { StartedBy } from './started-by.ts';
+import type { CodeRegistry } from './values/registry.ts';
 import type { SignalsOfRun } from './values/signal-ref.ts';
 
 /** What a body sees instead of the machine's own clock and dice. */
@@ -236,6 +237,8 @@ export interface ScheduledWorkflow {
 /** A running run, as the code in it may know it. */
 export interface RunHandle {
   readonly run: RunRow;
+  /** What its code has made known by name, where that is not the code there is now. */
+  readonly registry?: CodeRegistry | undefined;
   readonly world: World;
   readonly ambient: Ambient;
   /** What the body does now it has done before: in another process, or before it was parked. */

@@ -1,5 +1,6 @@
 import type { RunAppends } from './journal/appends.ts';
 import type { ChunkStore } from './journal/chunks.ts';
+import type { CodeStore } from './journal/code.ts';
 import type { EarlyStore } from './journal/early.ts';
 import type { RunEnds } from './journal/ends.ts';
 import type { HookStore } from './journal/hooks.ts';
@@ -30,6 +31,7 @@ export interface Journal extends RunReader, RunWatch, RunStarts, RunAppends, Run
   readonly replicas: ReplicaStore;
   readonly notices: NoticeStore;
   readonly early: EarlyStore;
+  readonly code: CodeStore;
   /** The store's clock. */
   now(): Promise<number>;
   close(): Promise<void>;

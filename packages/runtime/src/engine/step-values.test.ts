@@ -5,6 +5,7 @@ import { startWorkflow } from './primitives/child-workflow.ts';
 import { createHook } from './primitives/hook.ts';
 import { createClosure, createStep, registerClosure } from './primitives/step.ts';
 import { decode, decodeToShow, encode } from './serialize.ts';
+import type { CodeRegistry } from './values/registry.ts';
 
 // Step functions as values, as the compiler writes them.
 
@@ -23,10 +24,11 @@ const timesOf = (closure: () => { rate: number; list: number[] }) =>
   createClosure('a.ts#go.times', closure) as unknown as (n: number) => Promise<unknown[]>;
 
 function forget(id: string): () => void {
-  const known = (globalThis as unknown as Record<symbol, Map<string, unknown>>)[Symbol.for('svc.engine.steps')];
+  const registry = (globalThis as unknown as Record<symbol, CodeRegistry>)[Symbol.for('svc.engine.registry')];
+  const known = registry?.steps;
   const step = known?.get(id);
   known?.delete(id);
-  return () => void known?.set(id, step);
+  return () => void (step && known?.set(id, step));
 }
 
 describeOnStores('a step function', (newPlace) => {

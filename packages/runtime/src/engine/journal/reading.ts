@@ -8,7 +8,10 @@ export interface RunFilter {
   trigger?: RunTrigger;
   sessionId?: string;
   parentRunId?: string;
+  /** Retries of it. */
   retryOf?: string;
+  /** Forks of it, and those that go on in its place. */
+  forkedFrom?: string;
   /** A mark the author put on the run. The text of a number or a boolean finds it too. */
   attribute?: { name: string; value: string };
   /** The application, and the end user, on whose behalf they were started. */

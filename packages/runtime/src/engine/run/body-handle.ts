@@ -24,6 +24,7 @@ export interface BodyHandleOptions {
   state: PublishedState;
   /** What the body says of what its run publishes. */
   checkState?: Body['checkState'];
+  registry: Body['registry'];
   /** The run has left this process. */
   hasLeft(): boolean;
   startBelow: RunHandle['startBelow'];
@@ -38,6 +39,7 @@ export class BodyHandle implements RunHandle {
   readonly run: RunRow;
   readonly world: World;
   readonly ambient: Ambient;
+  readonly registry: RunHandle['registry'];
   readonly #options: BodyHandleOptions;
   /** Steps that wait for other runs. */
   #standing = 0;
@@ -49,6 +51,7 @@ export class BodyHandle implements RunHandle {
     this.run = options.run;
     this.world = options.world;
     this.ambient = options.driver.ambient;
+    this.registry = options.registry;
     this.#options = options;
   }
 

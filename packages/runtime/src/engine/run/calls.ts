@@ -1,5 +1,6 @@
 import type { Call, CallHistory, CallRecord, CallRequest, HookRequest, OpenHook } from '../call.ts';
 import { firstOf, historyOf } from '../call.ts';
+import type { Body } from '../body.ts';
 import type { Append } from '../journal/appends.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
@@ -8,10 +9,12 @@ import { findCaller, mismatchOf, unreadable } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { decode, decodeInert, digestOf, encode } from '../serialize.ts';
 import { isRef } from '../values/large-ref.ts';
+import { withRegistry } from '../values/current-registry.ts';
 import { boundGiven, FRAME_BYTES, GIVEN_BYTES, refusalOf, sizeOf } from '../values/size.ts';
 import { AbortingAnswer } from '../values/signals.ts';
 import type { Abort } from '../values/signal-ref.ts';
 import type { Driver } from './driver.ts';
+import { findEdit, toEdited } from './edited-step.ts';
 import { rejectCall } from './error-place.ts';
 import { LargeReads } from './large-reads.ts';
 import { encodeError } from './outcome.ts';
@@ -24,6 +27,8 @@ export interface CallsOptions {
   run: RunRow;
   /** What an earlier life of the run has recorded. */
   records: readonly JournalRecord[];
+  /** Of the code of the run. */
+  registry: Body['registry'];
   /** The time of the body until its first answer. */
   time: number;
   recorder: Recorder;
@@ -71,6 +76,11 @@ export class Calls {
     return this.#time;
   }
 
+  /** How many calls the body has made. */
+  get made(): number {
+    return this.#count;
+  }
+
   /** The body has not come to the end of what is recorded. */
   get isReplaying(): boolean {
     return this.#isReplaying;
@@ -87,18 +97,20 @@ export class Calls {
     const digest = digestOf(request.input);
     const answered = driver.called?.(call, request);
     const history = this.#history.get(call);
-    const named = { ...request, digest };
+    const edit = findEdit(history);
+    // What the body passes counts for nothing: the step is executed with something else.
+    const named = { ...request, digest: edit ? (firstOf(history)?.digest ?? digest) : digest };
     const mismatch = isUnread(history, named) ? 'unread' : mismatchOf(history, named);
     if (request.action.type === 'event')
       this.waits.expectResume(request.action, history?.answer !== undefined && isKept(history.answer));
     let resolve!: (value: unknown) => void;
     let reject!: (error: unknown) => void;
     const answer = new Answer((...both) => ([resolve, reject] = both));
-    const { kind, stepId, input, action } = request;
     const attempt = history?.retries.length ?? 0;
     const firstStartedAt = history?.retries[0]?.startedAt;
     const made = { madeAt: this.#time, runningSince: undefined, isCancelled: false, firstStartedAt };
-    const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made, answer, resolve, reject };
+    const asked = edit ? toEdited(request, edit) : { ...request, digest };
+    const entry: Call = { ...asked, call, attempt, ...made, answer, resolve, reject };
     this.#open.set(call, entry);
     if (answered) answer.then(answered, answered);
     if (mismatch === 'unread') this.#compareOnceRead(entry, history as CallHistory);
@@ -222,7 +234,7 @@ export class Calls {
       else {
         this.#read(record.output);
         if (!call.answer.isAwaited) this.#unheard.push(call);
-        rejectCall(call, record.error === null ? new Error('The step failed.') : decode(record.error));
+        rejectCall(call, record.error === null ? new Error('The step failed.') : this.#decode(record.error));
       }
     } catch (error) {
       onMismatch(unreadable(record, error));
@@ -314,10 +326,14 @@ export class Calls {
 
   #read(output: string | null): unknown {
     const text = isRef(output) ? this.#reads.take(output) : output;
-    const value = text === null ? undefined : decode(text);
+    const value = text === null ? undefined : this.#decode(text);
     if (!(value instanceof AbortingAnswer)) return value;
     this.#options.onAborts(value.aborts);
     return value.value;
+  }
+
+  #decode(text: string): unknown {
+    return withRegistry(this.#options.registry, () => decode(text));
   }
 
   get #reads(): LargeReads {

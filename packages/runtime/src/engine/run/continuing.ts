@@ -17,11 +17,13 @@ export async function toContinuation(
   body: Body,
   { input, unread, limit }: { input: unknown; unread: HookWait[]; limit: number },
 ): Promise<Continuation> {
+  // A next run is a new one: it begins with the newest code.
+  const next = (await runOutside(() => body.newest?.())) ?? body;
   // A schema may do what a body may not.
-  const checked = body.check ? await runOutside(() => body.check?.(input)) : input;
+  const checked = next.check ? await runOutside(() => next.check?.(input)) : input;
   return {
     input: boundGiven(encode(checked, 'input'), { value: checked, what: 'input', limit }),
-    codeHash: body.codeHash,
+    codeHash: next.codeHash,
     unread,
   };
 }

@@ -1,3 +1,5 @@
+import { currentRegistry } from './current-registry.ts';
+
 /** The names under which a class says how its instances are recorded; `@workflow/serde` has the same two. */
 export const WORKFLOW_SERIALIZE: unique symbol = Symbol.for('workflow-serialize');
 export const WORKFLOW_DESERIALIZE: unique symbol = Symbol.for('workflow-deserialize');
@@ -11,7 +13,7 @@ export interface RecordableClass {
 /** Makes a class known by a name that is the same in every process. Called by the code the compiler writes. */
 export function registerClass(type: object, id: string): void {
   Object.defineProperty(type, CLASS, { value: id, configurable: true });
-  registry().set(id, type as RecordableClass);
+  currentRegistry().classes.set(id, type);
 }
 
 export interface RecordedInstance {
@@ -30,7 +32,7 @@ export function toRecorded(value: object): RecordedInstance | undefined {
 
 /** The inverse. Throws when the class is not in the workspace (any more). */
 export function fromRecorded({ id, data }: RecordedInstance): unknown {
-  const type = registry().get(id);
+  const type = currentRegistry().classes.get(id) as Partial<RecordableClass> | undefined;
   if (!type?.[WORKFLOW_DESERIALIZE])
     throw new Error(
       `The journal holds an instance of the class "${id}", which is not loaded, or has no static [WORKFLOW_DESERIALIZE]. Bring the class back.`,
@@ -41,9 +43,3 @@ export function fromRecorded({ id, data }: RecordedInstance): unknown {
 // --- internal ---
 
 const CLASS = Symbol.for('svc.engine.class');
-const CLASSES = Symbol.for('svc.engine.classes');
-
-/** One registry per process, also when two copies of this module are loaded. */
-function registry(): Map<string, RecordableClass> {
-  return ((globalThis as Record<symbol, unknown>)[CLASSES] ??= new Map()) as Map<string, RecordableClass>;
-}

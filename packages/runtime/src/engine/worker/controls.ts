@@ -43,7 +43,7 @@ export function createControls(options: ControlsOptions): Controls {
     async unblock(runId) {
       const run = await journal.getRun(runId);
       if (!run || run.status !== 'blocked') return false;
-      const { codeHash } = await resolve(run);
+      const { codeHash } = await resolve({ ...run, codeHash: null });
       if (!(await journal.unblock(runId, codeHash))) return false;
       publisher.run('run.resumed', run, 'queued');
       signals.signal(runId);

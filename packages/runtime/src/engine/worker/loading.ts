@@ -22,7 +22,10 @@ import type { Signals } from './signals.ts';
 import { toText } from '../values/text.ts';
 import { isSuspect, isSuspectAgain, POISON_LIMIT, runPoisoned } from './suspects.ts';
 
-/** What is known of a run whose code is looked for; of one that is yet to be, its kind and name. */
+/**
+ * What is known of a run whose code is looked for; of one that is yet to be, its kind and name. `codeHash`: the code it is to
+ * have, where that can be had; without it, the newest.
+ */
 export type ResolvedRun = Pick<RunRow, 'kind' | 'name'> & Partial<RunRow>;
 
 /** How runs get into memory. */

@@ -8,6 +8,7 @@ import { describeCreate } from './create.ts';
 import { describeHooks, describeResume } from './hooks.ts';
 import { describeKeys } from './keys.ts';
 import { describeLeases, describeReading, describeValues } from './reading.ts';
+import { describeCode } from './code.ts';
 import { describeEarly } from './early.ts';
 import { describeEntries } from './entries.ts';
 import { describeLists } from './lists.ts';
@@ -86,6 +87,7 @@ export function describeJournal(name: string, version: number, createPlace: () =
     describeWatching(world);
     describeReplicas(world);
     describeNotices(world);
+    describeCode(world);
     describeEarly(world);
   });
   describeUpgrade(name, version, createPlace);

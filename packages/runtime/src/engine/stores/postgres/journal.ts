@@ -32,6 +32,7 @@ import { lookQuery, toLook } from '../sql/look.ts';
 import { createSerialQueue } from '../sql/queue.ts';
 import { toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { createCodeStore } from '../sql/code.ts';
 import { createEarlyStore } from '../sql/early.ts';
 import { createNoticeStore } from '../sql/notices.ts';
 import { createReplicaStore } from '../sql/replicas.ts';
@@ -168,6 +169,7 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     replicas: createReplicaStore(statements),
     notices: createNoticeStore(statements),
     early: createEarlyStore(statements),
+    code: createCodeStore(statements),
     chunks: {
       ...createChunkReader(statements),
       write: (runId, epoch, chunks) => frames.add({ runId, epoch, chunks }),

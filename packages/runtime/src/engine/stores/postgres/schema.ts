@@ -317,6 +317,28 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
   -- The advisory lock that the owner's process holds for as long as it is there.
   alter table ${schema}.owners add column if not exists lock_key int8;
   `,
+  (schema: string): string => `
+  -- The code that runs began with, each file once.
+  create table if not exists ${schema}.code_versions (
+    code_hash text collate "C" not null,
+    name text collate "C" not null,
+    manifest text not null,
+    kept_at int8 not null,
+    primary key (code_hash, name)
+  );
+  create table if not exists ${schema}.code_files (
+    digest text collate "C" not null primary key,
+    body text not null,
+    kept_at int8 not null
+  );
+  create table if not exists ${schema}.code_parts (
+    code_hash text collate "C" not null,
+    name text collate "C" not null,
+    digest text collate "C" not null,
+    primary key (code_hash, name, digest)
+  );
+  create index if not exists code_parts_of_file on ${schema}.code_parts (digest);
+  `,
 ];
 
 /** The schema this build works on. */

@@ -74,7 +74,9 @@ export function toTally(row: StoredRow): RunTally {
 
 const TOKENS = Object.entries(RUN_COLUMNS).filter(([key]) => key.endsWith('Tokens'));
 
-const EQUAL_KEYS = ['name', 'kind', 'trigger', 'sessionId', 'parentRunId', 'retryOf'] as const;
+const EQUAL_KEYS = ['name', 'kind', 'trigger', 'sessionId', 'parentRunId'] as const;
+
+const FORKS = `('fork', 'rewind')`;
 
 /**
  * Run ids are ordered by the clock of the process that made them, `created_at` is the store's. A stretch of time is found by
@@ -105,6 +107,8 @@ function conditionsOf(tables: Tables, filter: RunFilter, before?: string): Condi
     const value = filter[key];
     if (value !== undefined) add(`${RUN_COLUMNS[key]} = ?`, value);
   }
+  if (filter.retryOf !== undefined) add(`retry_of = ? and trigger not in ${FORKS}`, filter.retryOf);
+  if (filter.forkedFrom !== undefined) add(`retry_of = ? and trigger in ${FORKS}`, filter.forkedFrom);
   // Beside the parameters, so that the planner sees that the small indexes will do.
   if (filter.kind === 'agent') add(`kind = 'agent'`);
   if (filter.trigger !== undefined && filter.trigger !== 'api') add(`trigger <> 'api'`);

@@ -16,6 +16,9 @@ export interface Tables {
   deliveries: string;
   receivers: string;
   early: string;
+  code: string;
+  codeFiles: string;
+  codeParts: string;
   /** The attributes of runs, a row each, as `name:value`. Kept by triggers. */
   attributes: string;
   /** In Postgres alone. */
@@ -62,6 +65,9 @@ export function namesOfTables(schema?: string): Tables {
     deliveries: `${prefix}deliveries`,
     receivers: `${prefix}failing_receivers`,
     early: `${prefix}early_resumes`,
+    code: `${prefix}code_versions`,
+    codeFiles: `${prefix}code_files`,
+    codeParts: `${prefix}code_parts`,
     attributes: `${prefix}run_attributes`,
     owners: `${prefix}owners`,
   };

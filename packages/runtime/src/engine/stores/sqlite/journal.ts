@@ -18,6 +18,7 @@ import { createRates } from '../sql/rates.ts';
 import { createStarting } from '../sql/starting.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { createSerialQueue } from '../sql/queue.ts';
+import { createCodeStore } from '../sql/code.ts';
 import { createEarlyStore } from '../sql/early.ts';
 import { createNoticeStore } from '../sql/notices.ts';
 import { createReplicaStore } from '../sql/replicas.ts';
@@ -179,6 +180,7 @@ function createSqliteJournal(
     replicas: createReplicaStore(statements),
     notices: createNoticeStore(statements),
     early: createEarlyStore(statements),
+    code: createCodeStore(statements),
     chunks: {
       ...createChunkReader(statements),
       write: (runId, epoch, chunks) => commit('process', sizeOfChunks(chunks), () => writeChunks(runId, epoch, chunks)),

@@ -286,6 +286,24 @@ const MIGRATIONS = [
   `
   alter table schedules add column armed_by text;
   `,
+  `
+  -- The code that runs began with, each file once.
+  create table code_versions (
+    code_hash text not null,
+    name text not null,
+    manifest text not null,
+    kept_at integer not null,
+    primary key (code_hash, name)
+  ) without rowid;
+  create table code_files (digest text not null primary key, body text not null, kept_at integer not null);
+  create table code_parts (
+    code_hash text not null,
+    name text not null,
+    digest text not null,
+    primary key (code_hash, name, digest)
+  ) without rowid;
+  create index code_parts_of_file on code_parts (digest);
+  `,
 ];
 
 /** The schema this build works on. */

@@ -1,0 +1,39 @@
+/** Which version of which agent or workflow. */
+export interface CodeKey {
+  codeHash: string;
+  /** Of the agent or the workflow: a file may hold several. */
+  name: string;
+}
+
+/** A version as it is kept: what it is, and which files it is made of. The files are kept once, whoever needs them. */
+export interface KeptCode extends CodeKey {
+  /** What the keeper wants to know of it, as text. */
+  manifest: string;
+  /** The digests of its files. */
+  digests: readonly string[];
+}
+
+export interface CodeFile {
+  digest: string;
+  /** As text that needs no escaping. */
+  body: string;
+}
+
+/** The code that runs have begun with, for processes that have other code. It is content-addressed. */
+export interface CodeStore {
+  /** Answers those that are kept. They are kept on for as long as those that have just been. */
+  touch(codeHashes: readonly string[]): Promise<CodeKey[]>;
+  /** Of these digests those there is no file of. */
+  listMissing(digests: readonly string[]): Promise<string[]>;
+  /** In one commit. Files that are there already are left as they are. False: one of its files is neither given nor there. */
+  keep(code: KeptCode, files: readonly CodeFile[]): Promise<boolean>;
+  find(key: CodeKey): Promise<Omit<KeptCode, 'digests'> | undefined>;
+  readFile(digest: string): Promise<string | undefined>;
+  /** Of these hashes those that an open run, or a start that waits, has. */
+  listOpen(codeHashes: readonly string[]): Promise<string[]>;
+  /**
+   * Forgets versions that no open run, no start that waits and no living replica has, and that were kept or touched last more
+   * than `idleMs` ago, and files that belong to none. Answers how many versions.
+   */
+  drop(options: { idleMs: number }): Promise<number>;
+}

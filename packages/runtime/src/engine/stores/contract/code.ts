@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { newAppend, newRun } from './records.ts';
+import { start } from './world.ts';
+import type { World } from './world.ts';
+
+export function describeCode(world: World): void {
+  describe('code that is kept', () => {
+    const store = () => world.journal.code;
+    const file = (digest: string) => ({ digest, body: `body of ${digest}` });
+    const version = (codeHash: string, digests: string[], name = 'w') => ({ codeHash, name, manifest: '{}', digests });
+
+    test('is found again, each file once whoever needs it', async () => {
+      expect(await store().listMissing(['a', 'b'])).toEqual(['a', 'b']);
+      expect(await store().keep(version('1', ['a', 'b']), [file('a'), file('b')])).toBe(true);
+      expect(await store().listMissing(['b', 'c'])).toEqual(['c']);
+      expect(await store().keep(version('2', ['b', 'c']), [file('c')])).toBe(true);
+      expect(await store().find({ codeHash: '2', name: 'w' })).toEqual({ codeHash: '2', name: 'w', manifest: '{}' });
+      expect(await store().find({ codeHash: '2', name: 'other' })).toBeUndefined();
+      expect(await store().readFile('b')).toBe('body of b');
+      expect(await store().readFile('d')).toBeUndefined();
+      expect(await store().touch(['2', '3'])).toEqual([{ codeHash: '2', name: 'w' }]);
+      expect(await store().touch([])).toEqual([]);
+    });
+
+    test('says when a file of it is not there, and can be kept anew with it', async () => {
+      expect(await store().keep(version('1', ['a', 'b']), [file('b')])).toBe(false);
+      expect(await store().keep(version('1', ['a', 'b']), [file('a'), file('b')])).toBe(true);
+      expect(await store().readFile('a')).toBe('body of a');
+    });
+
+    test('is dropped once no open run has it, with the files that nothing else needs', async () => {
+      const run = await start(world.journal, newRun({ codeHash: '1' }));
+      for (const [hash, own] of [
+        ['1', 'a'],
+        ['2', 'b'],
+        ['3', 'c'],
+      ] as const)
+        await store().keep(version(hash, [own, 'all']), [file(own), file('all')]);
+      await world.journal.replicas.announce({ owner: 'r', leaseMs: 60_000, codes: ['3'] });
+      expect(await store().listOpen(['1', '2', '3'])).toEqual(['1']);
+      expect(await store().drop({ idleMs: 60_000 })).toBe(0);
+      // By the store's own clock, all of them were kept before.
+      const drop = () => store().drop({ idleMs: -60_000 });
+      expect(await drop()).toBe(1);
+      expect(await store().find({ codeHash: '2', name: 'w' })).toBeUndefined();
+      expect(await store().listMissing(['a', 'b', 'c', 'all'])).toEqual(['b']);
+      await world.journal.append(newAppend(run, { patch: { status: 'completed' } }));
+      await world.journal.replicas.leave('r');
+      expect(await drop()).toBe(2);
+      expect(await store().listMissing(['a', 'c', 'all'])).toEqual(['a', 'c', 'all']);
+    });
+  });
+}

@@ -1,0 +1,105 @@
+import type { CodeFile, CodeKey, CodeStore } from '../../journal/code.ts';
+import { FINAL_STATUSES } from './queries.ts';
+import { decodeText } from './rows.ts';
+import type { Statement, Statements } from './statements.ts';
+import { fromStoredText, toStoredText } from './text.ts';
+
+export function createCodeStore({ tables, query, commit, now, isAmong }: Statements): CodeStore {
+  const { code, codeFiles, codeParts, runs, queue, replicas } = tables;
+  const among = (values: readonly string[]): string => JSON.stringify(values.map(toStoredText));
+  const listMissing: CodeStore['listMissing'] = async (digests) => {
+    const rows = await query(`select digest as "digest" from ${codeFiles} where ${isAmong('digest')}`, [
+      among(digests),
+    ]);
+    const there = new Set(rows.map(({ digest }) => digest as string));
+    return digests.filter((digest) => !there.has(digest));
+  };
+  return {
+    async touch(codeHashes) {
+      if (codeHashes.length === 0) return [];
+      const rows = await query(
+        `update ${code} set kept_at = ? where ${isAmong('code_hash')} returning code_hash as "codeHash", name as "name"`,
+        [await now(), among(codeHashes)],
+      );
+      return rows.map((row) => decodeText(row) as unknown as CodeKey);
+    },
+    listMissing,
+    async keep({ codeHash, name, manifest, digests }, files) {
+      const given = new Set(files.map(({ digest }) => digest));
+      const others = digests.filter((digest) => !given.has(digest));
+      const at = await now();
+      const key = [toStoredText(codeHash), toStoredText(name)];
+      await commit([
+        // First: what is about to be dropped is not, or is put back.
+        [`update ${codeFiles} set kept_at = ? where ${isAmong('digest')}`, [at, among(others)]],
+        ...files.map((file) => insertFile(codeFiles, file, at)),
+        [
+          `insert into ${code} (code_hash, name, manifest, kept_at) values (?, ?, ?, ?)
+          on conflict (code_hash, name) do update set manifest = excluded.manifest, kept_at = excluded.kept_at`,
+          [...key, toStoredText(manifest), at],
+        ],
+        [`delete from ${codeParts} where code_hash = ? and name = ?`, key],
+        ...digests.map((digest): Statement => [
+          `insert into ${codeParts} (code_hash, name, digest) values (?, ?, ?)`,
+          [...key, digest],
+        ]),
+      ]);
+      return (await listMissing(others)).length === 0;
+    },
+    async find({ codeHash, name }) {
+      const [row] = await query(
+        `select code_hash as "codeHash", name as "name", manifest as "manifest" from ${code} where code_hash = ? and name = ?`,
+        [toStoredText(codeHash), toStoredText(name)],
+      );
+      return row && (decodeText(row) as unknown as Awaited<ReturnType<CodeStore['find']>>);
+    },
+    async readFile(digest) {
+      const [row] = await query(`select body as "body" from ${codeFiles} where digest = ?`, [digest]);
+      return row?.body as string | undefined;
+    },
+    async listOpen(codeHashes) {
+      if (codeHashes.length === 0) return [];
+      const hashes = among(codeHashes);
+      const rows = await query(
+        `select code_hash as "codeHash" from ${runs} where status not in ${FINAL_STATUSES} and ${isAmong('code_hash')}
+        union select code_hash from ${queue} where ${isAmong('code_hash')}`,
+        [hashes, hashes],
+      );
+      return rows.map(({ codeHash }) => fromStoredText(codeHash as string));
+    },
+    async drop({ idleMs }) {
+      const at = await now();
+      const living = await query(`select codes as "codes" from ${replicas} where lease_until > ?`, [at]);
+      const own = living.flatMap(({ codes }) => JSON.parse(fromStoredText(codes as string)) as string[]);
+      const open = `select code_hash from ${runs} where status not in ${FINAL_STATUSES} and code_hash is not null
+        union select code_hash from ${queue} where code_hash is not null`;
+      // Who keeps or touches one meanwhile changes its time, which is looked at once more before the row goes.
+      const gone = await query(
+        `delete from ${code} where kept_at < ? and code_hash not in (${open}) and not (${isAmong('code_hash')})
+        returning code_hash`,
+        [at - idleMs, among([...new Set(own)])],
+      );
+      await commit([
+        [
+          `delete from ${codeParts} where not exists (
+            select 1 from ${code} c where c.code_hash = ${codeParts}.code_hash and c.name = ${codeParts}.name)`,
+          [],
+        ],
+        [
+          `delete from ${codeFiles} where kept_at < ?
+            and not exists (select 1 from ${codeParts} p where p.digest = ${codeFiles}.digest)`,
+          [at - idleMs],
+        ],
+      ]);
+      return gone.length;
+    },
+  };
+}
+
+// --- internal ---
+
+function insertFile(table: string, { digest, body }: CodeFile, at: number): Statement {
+  const sql = `insert into ${table} (digest, body, kept_at) values (?, ?, ?)
+    on conflict (digest) do update set kept_at = excluded.kept_at`;
+  return [sql, [digest, body, at]];
+}

@@ -1,0 +1,89 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { runOutside } from '../engine/context.ts';
+import type { CodeKey, CodeStore } from '../engine/journal/code.ts';
+import type { CodeRegistry } from '../engine/values/registry.ts';
+import type { MasterKey } from '../secrets/seal.ts';
+import { readKeptFile } from './files.ts';
+import { openManifest } from './manifest.ts';
+import type { VersionManifest } from './manifest.ts';
+import { enterScope } from './scopes.ts';
+
+/** A version that was kept, loaded beside the code there is now. */
+export interface LoadedVersion {
+  manifest: VersionManifest;
+  exports: Record<string, unknown>;
+  registry: CodeRegistry;
+}
+
+/** What was kept of a version, checked and not yet executed. */
+export interface FoundVersion {
+  load(): Promise<LoadedVersion>;
+}
+
+export interface Loader {
+  /**
+   * Undefined: it is not kept, or is not what this box has kept, which `onRefused` is told. Throws what the journal does.
+   */
+  find(key: CodeKey): Promise<FoundVersion | undefined>;
+  close(): Promise<void>;
+}
+
+export interface LoaderOptions {
+  store: CodeStore;
+  key: MasterKey;
+  onRefused(key: CodeKey, why: string): void;
+}
+
+export function createLoader({ store, key: master, onRefused }: LoaderOptions): Loader {
+  let folder: Promise<string> | undefined;
+  let count = 0;
+
+  const write = async (files: ReadonlyMap<string, Buffer>): Promise<string> => {
+    // Readable by this user alone. What modules import late is read from there, and their maps.
+    folder ??= mkdtemp(join(tmpdir(), 'svc-code-'));
+    const dir = join(await folder, String(++count));
+    for (const [path, content] of files) {
+      const file = join(dir, path);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content, { mode: 0o600 });
+    }
+    return dir;
+  };
+
+  return {
+    async find(key) {
+      const kept = await store.find(key);
+      if (!kept) return undefined;
+      const refuse = (why: string) => void onRefused(key, why);
+      const manifest = openManifest(master, key, kept.manifest);
+      if (!manifest) return refuse('it was not written by this box with the secret key it has now');
+      const files = new Map<string, Buffer>();
+      for (const [path, digest] of Object.entries(manifest.files)) {
+        const content = isInside(path) ? await readKeptFile(store, digest) : undefined;
+        if (!content) return refuse(`its file "${path}" is not there, or not what was kept`);
+        files.set(path, content);
+      }
+      return {
+        async load() {
+          const dir = await write(files);
+          const registry = enterScope(`${pathToFileURL(dir).href}/`);
+          const url = pathToFileURL(join(dir, manifest.path)).href;
+          const exports = (await runOutside(() => import(/* @vite-ignore */ url))) as Record<string, unknown>;
+          return { manifest, exports, registry };
+        },
+      };
+    },
+    async close() {
+      if (folder) await rm(await folder, { recursive: true, force: true });
+    },
+  };
+}
+
+// --- internal ---
+
+function isInside(path: string): boolean {
+  return !isAbsolute(path) && !normalize(path).split(sep).includes('..');
+}

@@ -1,0 +1,154 @@
+import type { AgentDefinition, Catalog, WorkflowDefinition } from '../catalog/catalog.ts';
+import { splitName } from '../definitions/subagents.ts';
+import type { CodeKey, CodeStore } from '../engine/journal/code.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import type { CodeRegistry } from '../engine/values/registry.ts';
+import type { Log } from '../log.ts';
+import type { MasterKey } from '../secrets/seal.ts';
+import { createKeeper } from './keeper.ts';
+import { createLoader } from './loader.ts';
+import type { FoundVersion } from './loader.ts';
+
+/** A run whose code is looked for. `codeHash`: what it began with. */
+export type VersionedRun = Pick<RunRow, 'name'> & { codeHash?: string | null | undefined };
+
+export type Pinned<Definition> = Definition & { registry: CodeRegistry };
+
+/**
+ * The code that runs have begun with. What this process has is kept in the journal, and a run whose code is another than what
+ * it has is given its own from there.
+ */
+export interface Versions {
+  /** Undefined: its code is what the workflow is now, or is kept nowhere. Throws why what is kept does not load. */
+  findWorkflow(run: VersionedRun): Promise<Pinned<WorkflowDefinition> | undefined>;
+  /** The same of the agent of a turn, or of a sub-agent's. */
+  findAgent(run: VersionedRun): Promise<Pinned<AgentDefinition> | undefined>;
+  /** The program has changed: its code is kept before a run can begin with it. */
+  loaded(): Promise<void>;
+  /** Called about once a second. Returns at once, and never throws. */
+  sweep(): void;
+  close(): Promise<void>;
+}
+
+export interface VersionsOptions {
+  catalog: Catalog;
+  store: CodeStore;
+  key: MasterKey;
+  log: Log;
+  /**
+   * `all`: whatever is served is kept from the beginning. `open`: what open runs have, as it is compiled for that. `none`: another
+   * process does it.
+   */
+  keeps: 'all' | 'open' | 'none';
+}
+
+export function createVersions({ catalog, store, key, log, keeps }: VersionsOptions): Versions {
+  const keeper = createKeeper({ store, key, log });
+  const refused = new Set<string>();
+  const loader = createLoader({
+    store,
+    key,
+    onRefused({ codeHash, name }, why) {
+      if (refused.size > MOST_REFUSED || refused.has(`${codeHash} ${name}`)) return;
+      refused.add(`${codeHash} ${name}`);
+      log.error(`Kept code is not executed: ${why}. Its runs are replayed on the code there is now.`, {
+        codeHash,
+        name,
+      });
+    },
+  });
+  const loaded = new Map<string, Promise<Pinned<AgentDefinition | WorkflowDefinition>>>();
+
+  const define = async (found: FoundVersion, { codeHash }: CodeKey) => {
+    const { manifest, exports, registry } = await found.load();
+    const module = { exports, hash: codeHash };
+    const definition =
+      manifest.kind === 'agent'
+        ? catalog.defineAgent(manifest.entry, module)
+        : catalog.defineWorkflow(manifest.entry, module);
+    log.info('An earlier version of code is loaded for the runs that began with it.', {
+      name: manifest.entry.name,
+      codeHash,
+    });
+    return { ...definition, codeHash, registry };
+  };
+  /** A module that has been evaluated stays, and one that has thrown throws again: each is loaded once. */
+  const find = async (code: CodeKey): Promise<Pinned<AgentDefinition | WorkflowDefinition> | undefined> => {
+    const id = `${code.codeHash} ${code.name}`;
+    const known = loaded.get(id);
+    if (known) return known;
+    const found = await loader.find(code);
+    if (!found) return undefined;
+    const definition = loaded.get(id) ?? define(found, code);
+    loaded.set(id, definition);
+    return definition;
+  };
+
+  let isKept = false;
+  let isSweeping = false;
+  let sweptAt = -Infinity;
+  let housekeptAt = performance.now();
+  /** Of code that is kept as open runs need it: what is, as last seen. */
+  const seen = new Set<string>();
+
+  const keepOpen = async (): Promise<void> => {
+    const versions = catalog.versions().filter(({ codeHash }) => !seen.has(codeHash));
+    if (versions.length === 0) return;
+    const open = new Set(await store.listOpen([...new Set(versions.map(({ codeHash }) => codeHash))]));
+    await keeper.keep(versions.filter(({ codeHash }) => open.has(codeHash)));
+    for (const codeHash of open) seen.add(codeHash);
+  };
+  const keep = (): Promise<void> => (keeps === 'all' ? keeper.keep(catalog.versions()) : keepOpen());
+  const warn = (error: unknown): void =>
+    log.warn('Code cannot be kept for the runs that begin with it; the next sweep tries again.', { error });
+  const housekeep = async (): Promise<void> => {
+    seen.clear();
+    await keep();
+    await store.drop({ idleMs: IDLE_MS });
+  };
+  return {
+    async findWorkflow({ name, codeHash }) {
+      if (codeHash == null || catalog.findWorkflow(name)?.definition?.codeHash === codeHash) return undefined;
+      const found = await find({ codeHash, name });
+      return found && 'run' in found ? found : undefined;
+    },
+    async findAgent(run) {
+      const { agent: name } = splitName(run.name);
+      const { codeHash } = run;
+      if (codeHash == null || catalog.findAgent(name)?.definition?.codeHash === codeHash) return undefined;
+      const found = await find({ codeHash, name });
+      return found && 'agent' in found ? found : undefined;
+    },
+    async loaded() {
+      isKept = keeps !== 'all';
+      if (!isKept) await keep().then(() => (isKept = true), warn);
+    },
+    sweep() {
+      const now = performance.now();
+      const isHousekeeping = now - housekeptAt > HOUSEKEEPING_MS;
+      const isDue = isHousekeeping || !isKept || (keeps === 'open' && now - sweptAt > OPEN_MS);
+      if (keeps === 'none' || isSweeping || !isDue) return;
+      isSweeping = true;
+      sweptAt = now;
+      if (isHousekeeping) housekeptAt = now;
+      void (isHousekeeping ? housekeep() : keep())
+        .then(() => (isKept = true), warn)
+        .finally(() => (isSweeping = false));
+    },
+    async close() {
+      if (keeps === 'open') await keepOpen().catch(() => {}); // the journal may be gone by then
+      await loader.close();
+    },
+  };
+}
+
+// --- internal ---
+
+/** Between two looks for what nobody needs any more; what is served is touched then. Well below the time it is kept unasked. */
+const HOUSEKEEPING_MS = 2 * 60_000;
+const IDLE_MS = 10 * 60_000;
+
+/** Between two looks for open runs whose code is not kept. */
+const OPEN_MS = 900;
+
+const MOST_REFUSED = 1_000;

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest';
+import { digestOfFile, packFile, readKeptFile } from '../src/versions/files.ts';
+import { call, finish, getRun, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+import { createBuiltWorkspace, describePlaces } from './_versions.ts';
+
+// A run is parked on the code it began with, and a box of another build takes it up.
+
+const boxes = setupBoxes();
+
+const ORDER = (version: string, steps = ['charge', 'ship']) => `import { createHook } from '@svc/runtime';
+import { label } from '../lib/label.ts';
+class Receipt {
+  constructor(readonly text: string) {}
+  static [Symbol.for('workflow-serialize')](one: Receipt) { return one.text; }
+  static [Symbol.for('workflow-deserialize')](text: string) { return new Receipt(text); }
+  show() { return 'receipt-${version} ' + this.text; }
+}
+${steps
+  .map(
+    (name) => `async function ${name}(order: string) {
+  'use step';
+  return new Receipt('${name}-${version} ' + label(order));
+}`,
+  )
+  .join('\n')}
+export async function order(input: { order: string }) {
+  'use workflow';
+  const tag = async (text: string) => { 'use step'; return 'tag-${version} ' + text + ' ' + input.order; };
+  const done: string[] = [];
+  done.push((await ${steps[0]}(input.order)).show());
+  await createHook({ token: 'go-' + input.order });
+  ${steps
+    .slice(1)
+    .map((name) => `done.push((await ${name}(input.order)).show());`)
+    .join('\n  ')}
+  done.push(await tag('end'));
+  return done;
+}
+`;
+const LABEL = (version: string) => `export const label = (text: string) => 'label-${version}(' + text + ')';\n`;
+const V1 = { 'workflows/order.workflow.ts': ORDER('1'), 'lib/label.ts': LABEL('1') };
+const ended = (version: string, steps = ['charge', 'ship'], order = 'a') => [
+  ...steps.map((name) => `receipt-${version} ${name}-${version} label-${version}(${order})`),
+  `tag-${version} end ${order}`,
+];
+const resume = async (box: TestBox, order: string) => {
+  const { status } = await call(box, `POST /api/workflows/hooks/go-${order}/resume`, {});
+  expect(status).toBeLessThan(300);
+};
+
+const EDITS: Record<string, Record<string, string | null>> = {
+  'renames a step': { 'workflows/order.workflow.ts': ORDER('2', ['bill', 'ship']) },
+  'inserts a step': { 'workflows/order.workflow.ts': ORDER('2', ['reserve', 'charge', 'ship']) },
+  'removes a step': { 'workflows/order.workflow.ts': ORDER('2', ['ship']) },
+  'changes what a step answers, by a helper': { 'lib/label.ts': LABEL('2') },
+  'removes the workflow': {
+    'workflows/order.workflow.ts': null,
+    'workflows/other.workflow.ts': `export async function other() { 'use workflow'; return 2; }\n`,
+  },
+};
+
+describePlaces(boxes, 'a run that is parked', (openPlace) => {
+  test.each(Object.entries(EDITS))('ends on its own code after a build that %s', async (_name, edit) => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const first = await open({ options: (await workspace.build(V1)).options });
+    const runId = await startWorkflow(first, 'order', { order: 'a' });
+    await untilStatus(first, runId, 'waiting');
+    await first.shut();
+    const next = await open({ options: (await workspace.build(edit)).options });
+    await resume(next, 'a');
+    expect(await finish(next, runId)).toMatchObject({ status: 'completed', output: ended('1') });
+  });
+
+  test('stands beside new ones, which have the newest code, and neither sees the other', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const first = await open({ options: (await workspace.build(V1)).options });
+    const old = await startWorkflow(first, 'order', { order: 'a' });
+    await untilStatus(first, old, 'waiting');
+    await first.shut();
+    const V2 = { 'workflows/order.workflow.ts': ORDER('2'), 'lib/label.ts': LABEL('2') };
+    const next = await open({ options: (await workspace.build(V2)).options });
+    const before = await startWorkflow(next, 'order', { order: 'b' });
+    await untilStatus(next, before, 'waiting');
+    await resume(next, 'a');
+    expect((await finish(next, old)).output).toEqual(ended('1'));
+    const after = await startWorkflow(next, 'order', { order: 'c' });
+    await untilStatus(next, after, 'waiting');
+    for (const order of ['b', 'c']) await resume(next, order);
+    expect((await finish(next, before)).output).toEqual(ended('2', ['charge', 'ship'], 'b'));
+    expect((await finish(next, after)).output).toEqual(ended('2', ['charge', 'ship'], 'c'));
+  });
+
+  test('is replayed on the newest code where its own was replaced in the store, which is not executed', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const first = await open({ options: (await workspace.build(V1)).options });
+    const runId = await startWorkflow(first, 'order', { order: 'a' });
+    await untilStatus(first, runId, 'waiting');
+    await tamper(first);
+    await first.shut();
+    const next = await open({ options: (await workspace.build(EDITS['renames a step'])).options });
+    await resume(next, 'a');
+    await untilStatus(next, runId, 'blocked');
+    expect(await getRun(next, runId)).toMatchObject({ waitingFor: { code: 'code_changed' } });
+    expect(next.logs.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^Kept code is not executed: it was not written by this box/),
+    );
+    expect(await call(next, `POST /api/runs/${runId}/resume`, {})).toMatchObject({ status: 200 });
+  });
+
+  test('is given up to the newest code by a continueAsNew', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const chain = (version: string) => `import { continueAsNew, createHook } from '@svc/runtime';
+export async function chain(input: { n: number }) {
+  'use workflow';
+  if (input.n === 2) return 'version-${version}';
+  await createHook({ token: 'go-' + input.n });
+  return continueAsNew({ n: input.n + 1 });
+}
+`;
+    const first = await open({
+      options: (await workspace.build({ 'workflows/chain.workflow.ts': chain('1') })).options,
+    });
+    const runId = await startWorkflow(first, 'chain', { n: 1 });
+    await untilStatus(first, runId, 'waiting');
+    await first.shut();
+    const built = await workspace.build({ 'workflows/chain.workflow.ts': chain('2') });
+    const next = await open({ options: built.options });
+    await resume(next, '1');
+    expect(await finish(next, runId)).toMatchObject({ status: 'completed', output: 'version-2' });
+    expect((await runWorkflow(next, 'chain', { n: 2 })).output).toBe('version-2');
+  });
+});
+
+test('a file whose content is not what its digest says is not read', async () => {
+  const [good, bad] = [Buffer.from('export const a = 1;'), Buffer.from('export const a = 2;')];
+  const { body } = await packFile('', bad);
+  expect(await readKeptFile({ readFile: async () => body }, digestOfFile(bad))).toEqual(bad);
+  expect(await readKeptFile({ readFile: async () => body }, digestOfFile(good))).toBeUndefined();
+  expect(await readKeptFile({ readFile: async () => 'no gzip' }, digestOfFile(good))).toBeUndefined();
+});
+
+// --- internal ---
+
+/** Another file than the one that was kept, as who can write to the database would have it executed. */
+async function tamper(box: TestBox): Promise<void> {
+  const { code } = box.journal;
+  const [run] = await box.journal.listRuns({}, { limit: 1 });
+  const [version] = await code.touch([String(run?.codeHash)]);
+  if (!version) throw new Error('Nothing is kept.');
+  const { manifest = '' } = (await code.find(version)) ?? {};
+  const digest = digestOfFile(Buffer.from('export const order = () => "mine";'));
+  const file = await packFile(digest, Buffer.from('export const order = () => "mine";'));
+  await code.keep({ ...version, manifest: manifest.replaceAll(/[0-9a-f]{64}/g, digest), digests: [digest] }, [file]);
+}
