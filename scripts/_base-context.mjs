@@ -7,6 +7,10 @@ import { ROOT } from './_tool.mjs';
 const DEV_ONLY = /^(?:better-sqlite3|@photostructure\/sqlite|@electric-sql\/pglite.*)$/;
 /** Of what a package holds, that which no program reads. Licences go along. */
 const UNREAD = /(?:\.map|\.d\.[cm]?ts|(?<!licen[cs]e|notice)\.md)$/i;
+/** Of a package of others: its tests, what its authors work with, sources that Node reads in no package. */
+const UNUSED = /^(?:tests?|__tests__|\.[^/]+)(?:\/|$)|\.[cm]?ts$/;
+/** And of these, by name: the pages of a recorder and of reports, which only a person opens. */
+const UNUSED_OF = new Map([['playwright-core', /^lib\/vite(?:\/|$)/]]);
 const ENTRIES = ['boot.mjs', 'healthcheck.mjs', 'make-bucket.mjs', 'svc-box'];
 const RUNTIME = join(ROOT, 'packages/runtime');
 const CONTROL_PLANE = join(ROOT, 'packages/control-plane');
@@ -70,7 +74,8 @@ function link(name, { from, to, target, copied }) {
   const folder = join(target, 'node_modules', own);
   if (!copied.has(source)) {
     copied.set(source, folder);
-    cpSync(source, folder, { recursive: true, filter: isRead });
+    const filter = (/** @type {string} */ path) => isRead(path) && isUsed(name, relative(source, path));
+    cpSync(source, folder, { recursive: true, filter });
     // Beside the package, where Node looks next.
     const root = folder.slice(0, folder.lastIndexOf(`${sep}node_modules${sep}`));
     for (const needed of dependenciesOf(source)) link(needed, { from: source, to: root, target, copied });
@@ -105,6 +110,15 @@ function dependenciesOf(folder) {
   );
   const names = Object.keys({ ...peerDependencies, ...optionalDependencies, ...dependencies });
   return names.filter((name) => !DEV_ONLY.test(name) && !name.startsWith('@types/'));
+}
+
+/**
+ * @param {string} name
+ * @param {string} path in the package
+ */
+function isUsed(name, path) {
+  const inside = path.split(sep).join('/');
+  return !UNUSED.test(inside) && UNUSED_OF.get(name)?.test(inside) !== true;
 }
 
 /** @param {string} path */

@@ -15,6 +15,8 @@ describe('what is passed on to the box', () => {
       '/box/api/sessions/a%2Fb%3Fc': '/api/sessions/a%2Fb%3Fc',
       '/box/api/prompts/desk:greeting': '/api/prompts/desk%3Agreeting',
       '/box/wire-a/v1/chat/completions': '/wire-a/v1/chat/completions',
+      '/box/openai/v1/models': '/openai/v1/models',
+      '/box/anthropic/v1/messages': '/anthropic/v1/messages',
       '/box/agui/v1/agents/desk': '/agui/v1/agents/desk',
       '/box/mcp': '/mcp',
       '/box/health': '/health',

@@ -7,7 +7,7 @@ import { svc } from '../src/svc.ts';
 import { z } from 'zod';
 import { describeOnBoth } from './_both.ts';
 import type { OpenBox } from './_both.ts';
-import { call, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
+import { call, getRun, runWorkflow, setupBoxes, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -50,7 +50,7 @@ async function open(openBox: OpenBox, priced: readonly string[] = NAMES) {
     await until(async () => (await spent(kind, id)) !== undefined);
     return (await spent(kind, id)) as Spent;
   };
-  return { box, agent, spentOfModel: (name: string) => settled('model', named(name)), spent, settled, named };
+  return { box, agent, prices, spentOfModel: (name: string) => settled('model', named(name)), spent, settled, named };
 }
 
 const chat = (box: TestBox, model: string, content: string) =>
@@ -94,6 +94,55 @@ describeOnBoth(boxes, 'what models cost', (openBox) => {
     expect((await spentOfModel(name)).cost).toBeGreaterThan(0);
   });
 
+  test('is shown on the run and on the session, as it was then', async () => {
+    const { box, agent, prices, spentOfModel, named } = await open(openBox);
+    const say = async (content: string) =>
+      call<{ id: string }>(
+        box,
+        'POST /wire-a/v1/chat/completions',
+        { model: agent, messages: [{ role: 'user', content }] },
+        { authorization: 'Bearer dev', 'x-svc-session': 'ada' },
+      );
+    await say('tool:consult {}; say:done');
+    await say('say:again');
+    const sessions = await call<{ items: { sessionId: string }[] }>(box, `GET /api/sessions?agent=${agent}`);
+    const { sessionId } = sessions.body.items[0] as { sessionId: string };
+    const { items } = (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?session=${sessionId}`)).body;
+    const costs = await Promise.all(items.map(async ({ runId }) => (await getRun(box, runId)).cost as number));
+    const [first, other] = [await spentOfModel('first'), await spentOfModel('other')];
+    await until(async () => (await spentOfModel('other')).cost > 0);
+    // What a tool has asked is of its run; of a session the turns are counted, as their tokens are.
+    expect(costs[0]! + costs[1]!).toBeCloseTo(first.cost + other.cost, 8);
+    const session = () => call<Record<string, unknown>>(box, `GET /api/sessions/${sessionId}`);
+    expect((await session()).body.cost).toBeCloseTo(first.cost, 8);
+    for (const name of NAMES) delete prices[named(name)];
+    expect((await getRun(box, items[0]!.runId)).cost).toBe(costs[0]);
+  });
+
+  test('of a run and a session is left out where no model has a price, and is 0 where one costs nothing', async () => {
+    const { box, agent, prices, named } = await open(openBox, []);
+    const say = () =>
+      call(
+        box,
+        'POST /wire-a/v1/chat/completions',
+        { model: agent, messages: [{ role: 'user', content: 'say:hello' }] },
+        { authorization: 'Bearer dev', 'x-svc-session': 'ada' },
+      );
+    const look = async () => {
+      const run = (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=${agent}`)).body.items[0];
+      const session = (await call<{ items: { sessionId: string }[] }>(box, `GET /api/sessions?agent=${agent}`)).body;
+      return [
+        await getRun(box, run?.runId ?? ''),
+        (await call(box, `GET /api/sessions/${session.items[0]?.sessionId}`)).body,
+      ];
+    };
+    await say();
+    for (const shown of await look()) expect(shown).not.toHaveProperty('cost');
+    prices[named('first')] = { inputPerMillion: 0, outputPerMillion: 0 };
+    await say();
+    for (const shown of await look()) expect(shown).toMatchObject({ cost: 0 });
+  });
+
   test('is 0 for a model that has no price', async () => {
     const { box, agent, spentOfModel } = await open(openBox, ['other']);
     await chat(box, agent, 'say:hello');
@@ -106,5 +155,5 @@ test('what a provider had in its cache has a price of its own', () => {
   const cached = { ...PRICE, cacheReadPerMillion: 300, cacheWritePerMillion: 3_750 };
   expect(costOf({ m: cached }, 'm', tokens)).toBeCloseTo((10 * 3_000 + 60 * 300 + 30 * 3_750 + 10 * 15_000) / 1e6, 9);
   expect(costOf({ m: PRICE }, 'm', tokens)).toBeCloseTo((100 * 3_000 + 10 * 15_000) / 1e6, 9);
-  expect(costOf({ m: PRICE }, 'toString', tokens)).toBe(0);
+  expect(costOf({ m: PRICE }, 'toString', tokens)).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, streamText, tool as aiTool } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -124,6 +125,24 @@ describe('tools the box runs', () => {
     });
     expect(await runner.finalContent()).toBe('Three.');
     expect([client.mock.calls.length, (await runsOf(wire)).length]).toEqual([0, 2]);
+  });
+
+  test('are hidden from the Vercel AI SDK in a browser by the header alone: there it cannot say what it is', async () => {
+    const { url } = await open();
+    const inBrowser: typeof fetch = async (target, init = {}) => {
+      const headers = new Headers(init.headers);
+      expect(headers.get('user-agent')).toContain('ai-sdk/');
+      headers.set('user-agent', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36');
+      return fetch(target, { ...init, headers });
+    };
+    const asked = async (headers: Record<string, string>) => {
+      const settings = { name: 'box', baseURL: url, apiKey: 'any', headers, fetch: inBrowser };
+      const model = createOpenAICompatible(settings)('helper');
+      const { text, content } = await generateText({ model, prompt: 'tool:add {"a":1,"b":2}; say:Three.' });
+      return { text, types: content.map(({ type }) => type) };
+    };
+    expect((await asked({})).types).toContain('tool-error');
+    expect(await asked({ 'x-svc-box-tools': 'hidden' })).toEqual({ text: 'Three.', types: ['text'] });
   });
 
   test('are hidden from the Vercel AI SDK, which takes each call it does not know for an error', async () => {

@@ -47,6 +47,7 @@ function listFacts(run: Run, now: number): [string, string][] {
     ['started', run.startedAt && `${run.startedAt} (${formatAgo(run.startedAt, now)})`],
     ['duration', formatDuration(run.startedAt, run.endedAt, now)],
     ['tokens', formatTokens(run)],
+    ['cost', run.cost === undefined ? null : String(run.cost)],
   ];
   return facts.filter((fact): fact is [string, string] => Boolean(fact[1]));
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { contractPayload } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createApiKeys } from '../../../runtime/src/keys/api-keys.ts';
@@ -102,6 +102,28 @@ describeWhen(bothServers, 'a packaged box', (servers) => {
     const { code, stderr } = await workspace.command([], { bin, env: { ...environment, SVC_SECRET_KEY: '' } }).ended;
     expect(code).toBe(1);
     expect(stderr).toContain('SVC_SECRET_KEY is missing.');
+  });
+});
+
+describe('what the base image is built from', () => {
+  it('holds what a box loads, and neither tests nor sources nor pages that only a person opens', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-base-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeBaseContext(folder);
+    const packages = 'svc/runtime/node_modules/.pnpm/';
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.split(sep).join('/'));
+    const left = files.filter(
+      (file) =>
+        file.startsWith(packages) &&
+        (/\.[cm]?ts$|\.map$/.test(file) || /node_modules\/(?:@[^/]+\/)?[^/]+\/(?:tests?|\.github|\.yarn)\//.test(file)),
+    );
+    expect(left).toEqual([]);
+    expect(files.filter((file) => file.includes('playwright-core/lib/vite'))).toEqual([]);
+    expect(files.some((file) => file.endsWith('playwright-core/lib/coreBundle.js'))).toBe(true);
+    const bytes = files
+      .map((file) => lstatSync(join(folder, file)))
+      .reduce((sum, entry) => sum + (entry.isFile() ? entry.size : 0), 0);
+    expect(bytes).toBeLessThan(60_000_000);
   });
 });
 

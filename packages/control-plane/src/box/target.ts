@@ -22,7 +22,7 @@ export function toBoxTarget(target: string): string {
 // --- internal ---
 
 /** With all that lies below. */
-const BELOW = new Set(['api', 'agui', 'wire-a', 'wire-b', 'mcp']);
+const BELOW = new Set(['api', 'agui', 'wire-a', 'wire-b', 'openai', 'anthropic', 'mcp']);
 const WHOLE = new Set(['health', 'live']);
 
 /** In the form of a path: never an absolute one. No backslash, no fragment, no byte outside of ASCII. */

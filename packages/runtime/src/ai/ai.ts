@@ -8,10 +8,11 @@ import { addUsage, toTokens } from '../agents/events/usage.ts';
 import { NO_USAGE } from '../agents/events/turn-events.ts';
 import type { Usage } from '../agents/events/turn-events.ts';
 import { estimateTokens } from '../agents/turn/context-size.ts';
+import { toSpent } from '../agents/turn/model-calls.ts';
 import { toRepair } from '../agents/turn/output.ts';
 import { splitName } from '../definitions/subagents.ts';
 import { chargedTo, pinnedModel } from '../engine/box-marks.ts';
-import type { RunRow } from '../engine/journal/run.ts';
+import type { RunRow, Spent } from '../engine/journal/run.ts';
 import type { Ambient } from '../engine/handle.ts';
 import type {
   AnswerRule,
@@ -22,6 +23,8 @@ import type {
   RerankReply,
 } from '../engine/model-calls.ts';
 import { BoxError } from '../errors.ts';
+import { costOf } from '../limits/prices.ts';
+import type { ModelPrices } from '../limits/prices.ts';
 import type { Limiter, PlannedSize } from '../limits/limiter.ts';
 import { whoOfAgent } from '../limits/limits.ts';
 import { createPartObserver } from './part-calls.ts';
@@ -41,12 +44,14 @@ export interface AiOptions {
   defaultModel(): Promise<string | undefined>;
   embeddingModel(): string | undefined;
   limiter: Pick<Limiter, 'reserve' | 'unrecorded'>;
+  /** What the model's calls cost. Default: they have no price. */
+  prices?(): ModelPrices;
   /** Of a call that has no record to be seen by. Returns at once, and never throws. */
   onPart(call: PartCall): void;
 }
 
 export function createAi(options: AiOptions): Ai {
-  const { callModel, callEmbeddings, callRerank, defaultModel, embeddingModel, limiter } = options;
+  const { callModel, callEmbeddings, callRerank, defaultModel, embeddingModel, limiter, prices = () => ({}) } = options;
   const observe = createPartObserver(options.onPart);
   let calls = 0;
   /**
@@ -72,6 +77,11 @@ export function createAi(options: AiOptions): Ai {
       release();
     }
   };
+  const toSpentInput = (model: string, inputTokens: number): Spent => {
+    const tokens = toTokens({ ...NO_USAGE, inputTokens });
+    const cost = costOf(prices(), model, tokens);
+    return { ...tokens, ...(cost === undefined ? {} : { cost }) };
+  };
   return {
     chat: (asked, caller, rule) =>
       onceOnly(async () => {
@@ -91,7 +101,7 @@ export function createAi(options: AiOptions): Ai {
               ...(fallbackModels === undefined ? {} : { fallbackModels }),
             };
             const reply = await callModel(request, toReplyOptions(observed, rule), observed.signal);
-            observed.spend(toTokens(reply.usage));
+            observed.spend(toSpent(reply));
             return reply;
           };
           return rule ? askFitting(messages, { model, rule, ask }) : toChatReply(model, await ask(messages));
@@ -106,7 +116,7 @@ export function createAi(options: AiOptions): Ai {
       onceOnly(async () => {
         const model = asked.model ?? embeddingModel() ?? notSelected(EMBED_ADVICE);
         const embed = async ({ signal, spend }: ModelCaller): Promise<EmbedReply> => {
-          const onTokens = (inputTokens: number) => spend(toTokens({ ...NO_USAGE, inputTokens }));
+          const onTokens = (inputTokens: number) => spend(toSpentInput(model, inputTokens));
           const embedded = await callEmbeddings({ ...asked, model }, { signal, onTokens });
           const { vectors, inputTokens, model: answeredBy = model } = embedded;
           return { vectors, usage: toModelUsage({ ...NO_USAGE, inputTokens }), asked: model, model: answeredBy };
@@ -123,7 +133,7 @@ export function createAi(options: AiOptions): Ai {
         const rerank = async ({ signal, spend }: ModelCaller): Promise<RerankReply> => {
           const { ranking, inputTokens, model: answeredBy = model } = await callRerank(asked, { signal });
           const used = { ...NO_USAGE, inputTokens };
-          spend(toTokens(used));
+          spend(toSpentInput(model, inputTokens));
           return { ranking, usage: toModelUsage(used), asked: model, model: answeredBy };
         };
         return admitted(

@@ -13,6 +13,7 @@ import type { ProviderInUse } from '../provider/provider.ts';
 import type { ModelProvider } from '../provider/provider.ts';
 import type { Foundation } from './foundation.ts';
 import type { LoadedProgram } from './program.ts';
+import { withCost } from '../agents/model/priced.ts';
 
 /** What opens the gate, and what agents and workflows run with once it is open. */
 export interface Opening {
@@ -69,7 +70,8 @@ export function createOpening(
     if (run) void spendOfRun(run, tokens).catch(() => {}); // a budget that cannot be read refuses nobody
   };
   const { modelHeaders } = telemetry;
-  const callModel = withUnsaidUsage(options.callModel ?? createModelClient(getProvider, modelHeaders), onUnsaid);
+  const asked = withUnsaidUsage(options.callModel ?? createModelClient(getProvider, modelHeaders), onUnsaid);
+  const callModel = withCost(asked, options.prices ?? (() => ({})));
   const callEmbeddings = withUnsaidInput(
     options.callEmbeddings ?? createEmbeddingsClient(getProvider, modelHeaders),
     onUnsaid,

@@ -101,7 +101,10 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       embeddingModel,
       limiter,
       telemetry,
-      foundation: { charge },
+      foundation: {
+        charge,
+        options: { prices = () => ({}) },
+      },
     }) =>
       createAi({
         callModel,
@@ -110,6 +113,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         defaultModel,
         embeddingModel,
         limiter,
+        prices,
         onPart(call) {
           telemetry.called(call);
           if (call.tokens) charge(call.run, call.reply?.asked ?? call.model, call.tokens);

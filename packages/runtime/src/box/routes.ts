@@ -59,6 +59,8 @@ export const PLAIN_ROUTES: readonly RouteEntry[] = [
   ...INBOUND_ROUTES,
 ];
 
+/** What those look for who know the format by its name. */
+const WIRE_ALIASES = { '/openai/v1': '/wire-a/v1', '/anthropic': '/wire-b' };
 const ERROR_SHAPES = [WIRE_A_ERRORS, WIRE_B_ERRORS, AGUI_ERRORS, MCP_ERRORS];
 
 /** The app with every route of the box. */
@@ -92,6 +94,7 @@ export async function createRoutes(
       file ? { path: splitRoute(route).path, header: file.header } : [],
     ),
     errorShapes: ERROR_SHAPES,
+    aliases: WIRE_ALIASES,
   });
   const routes = [...PLAIN_ROUTES, ...OPERATIONS.map(toRouteEntry)];
   const describe = createDescribe(options);

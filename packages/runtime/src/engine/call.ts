@@ -1,7 +1,7 @@
 import type { Answer } from './run/answer.ts';
 import type { HookKind } from './journal/hooks.ts';
 import type { JournalRecord, StepKind } from './journal/record.ts';
-import type { Tokens } from './journal/run.ts';
+import type { Spent } from './journal/run.ts';
 
 /** What a primitive asks of the run: who is called, with what, and what to do when it is not in the journal. */
 export interface CallRequest {
@@ -26,7 +26,7 @@ export interface RunAction {
   /** What has to be there before the value can be recorded: a body that is still to be read. */
   settle?(value: unknown): Promise<void> | undefined;
   /** What the value cost, where it is known. */
-  tokensOf?(value: unknown): Tokens | undefined;
+  tokensOf?(value: unknown): Spent | undefined;
 }
 
 export interface TimerAction {

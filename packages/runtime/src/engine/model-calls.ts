@@ -1,4 +1,4 @@
-import type { RunRow, Tokens } from './journal/run.ts';
+import type { RunRow, Spent, Tokens } from './journal/run.ts';
 
 /** What code asks a model besides the turns of agents. */
 export interface ChatAsked {
@@ -83,7 +83,7 @@ export interface ModelCaller {
   run: RunRow;
   signal: AbortSignal;
   /** Counts what was used for the step, whatever becomes of it. */
-  spend(tokens: Tokens): void;
+  spend(tokens: Spent): void;
   /** Called with the text of the answer as it comes. */
   onText?: ((text: string) => void) | undefined;
   /** Undefined: it is recorded as a call of the run. */

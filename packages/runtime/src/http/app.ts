@@ -26,6 +26,8 @@ export interface AppOptions {
   anyBody?: readonly string[];
   /** Paths whose body is a file of any type, each with a header that no form of a foreign page can send. */
   fileRoutes?: readonly { path: string; header: string }[];
+  /** Other names of paths: what lies below one is what lies below the other, for whoever asks and whatever holds there. */
+  aliases?: Readonly<Record<string, string>>;
   /** Rooms that speak someone else's protocol, with its shape of error. */
   errorShapes?: readonly ErrorShape[];
   /** What a request waits for before it comes to its route: a box that has just begun. Default: nothing. */
@@ -95,8 +97,15 @@ export function createApp(options: AppOptions): H3 {
   const outer = createCors(tunnel?.corsOrigins ?? (() => []));
   const files = (options.fileRoutes ?? []).map(({ path, header }) => ({ pattern: toPattern(path), header }));
   const corsOf = (event: H3Event) => (contextOf(event, options.proxies).isTunnelled ? outer : own);
+  const aliases = Object.entries(options.aliases ?? {});
   const app = new H3({
     silent: true,
+    // Before anything looks at the path: no check knows the other name.
+    onRequest(event) {
+      const { pathname } = event.url;
+      const found = aliases.find(([alias]) => pathname.startsWith(alias) && isEndOf(pathname[alias.length]));
+      if (found) event.url.pathname = found[1] + pathname.slice(found[0].length);
+    },
     onError(thrown, event) {
       const error = toBoxError(thrown);
       const { requestId } = contextOf(event, options.proxies);
@@ -219,6 +228,11 @@ function findAstray(shapes: readonly ErrorShape[], { req, url: { pathname } }: H
 function guardAnswer(headers: Headers): void {
   if (!headers.has('cache-control')) headers.set('cache-control', 'no-store');
   headers.set('x-content-type-options', 'nosniff');
+}
+
+/** Of a segment of a path. */
+function isEndOf(character: string | undefined): boolean {
+  return character === undefined || character === '/';
 }
 
 interface OwnContext {

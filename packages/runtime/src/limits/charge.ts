@@ -24,7 +24,7 @@ export function createCharge({ limiter, agentOf, prices, countsAll }: ChargeOpti
     if (!countsAll()) return;
     limiter.charge(whoOfRun(run, agentOf), model, {
       tokens: tokens.totalTokens,
-      cost: costOf(prices(), model, tokens),
+      cost: costOf(prices(), model, tokens) ?? 0,
     });
   };
 }

@@ -14,10 +14,10 @@ export interface ModelPrice {
 /** By the id that the model is asked by. */
 export type ModelPrices = Record<string, ModelPrice>;
 
-/** 0: there is no price for the model. */
-export function costOf(prices: ModelPrices, model: string, tokens: Tokens): number {
+/** Undefined: there is no price for the model. */
+export function costOf(prices: ModelPrices, model: string, tokens: Tokens): number | undefined {
   const price = Object.hasOwn(prices, model) ? prices[model] : undefined;
-  if (!price) return 0;
+  if (!price) return undefined;
   const { inputPerMillion, cacheReadPerMillion = inputPerMillion, cacheWritePerMillion = inputPerMillion } = price;
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = tokens;
   // The input has what is in the cache in it.
@@ -28,6 +28,11 @@ export function costOf(prices: ModelPrices, model: string, tokens: Tokens): numb
     cacheWriteTokens * cacheWritePerMillion +
     outputTokens * price.outputPerMillion;
   return millionths / MILLION;
+}
+
+/** A sum of many small parts, without what is an error of adding them. */
+export function toAmount(cost: number): number {
+  return Number(cost.toFixed(9));
 }
 
 /** Throws a sentence on a member that is not known, and on a price that is none. */

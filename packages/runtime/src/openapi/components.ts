@@ -20,7 +20,7 @@ import { Provider } from '../provider/operations.ts';
 import { Collection, Document, Hit as RagHit } from '../rag/schemas.ts';
 import { LogEntry } from '../logs/entry.ts';
 import { RunError } from '../runs/run-error.ts';
-import { ListedRun, Run, RunKind, RunStatus, RunTrigger } from '../runs/run.ts';
+import { ListedRun, Run, RunDetail, RunKind, RunStatus, RunTrigger } from '../runs/run.ts';
 import { RunStats } from '../runs/stats.ts';
 import { Step } from '../runs/steps.ts';
 import { Span } from '../runs/timeline.ts';
@@ -100,6 +100,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   RagDocument: Document,
   RagHit,
   Run,
+  RunDetail,
   RunError,
   RunKind,
   RunStats,

@@ -5,7 +5,7 @@ import { BoxError, invalidCursor } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { FoundStart, runNotFound } from './runs.ts';
-import { ListedRun, Run, RunKind, RunStatus, RunTrigger } from './run.ts';
+import { ListedRun, RunDetail, RunKind, RunStatus, RunTrigger } from './run.ts';
 import { RunStats } from './stats.ts';
 import type { Runs } from './runs.ts';
 
@@ -103,7 +103,7 @@ const WaitInput = z.strictObject({
 
 export const getRun = operation({
   id: 'runs.get',
-  summary: 'Get one run with its status, input, output, error and token counts',
+  summary: 'Get one run with its status, input, output, error, token counts and cost',
   route: 'GET /api/runs/:id',
   tag: 'runs',
   kind: 'read',
@@ -112,7 +112,7 @@ export const getRun = operation({
   cli: 'runs get',
   errors: ['run_not_found'],
   input: WaitInput,
-  output: Run,
+  output: RunDetail,
   keys: true,
   async handle({ runs }, { id, wait }, { signal }) {
     const run = await runs.findWhole(id, toWait(wait, signal));
@@ -131,7 +131,7 @@ export const getWorkflowRun = operation({
   copilot: 'no: runs.get is the same',
   errors: ['run_not_found'],
   input: WaitInput,
-  output: Run,
+  output: RunDetail,
   keys: true,
   async handle({ runs }, { id, wait }, { signal }) {
     // Looked at first: no caller waits for a run that is not theirs to see.

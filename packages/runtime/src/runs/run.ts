@@ -109,6 +109,17 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
+/** A run by its id. */
+export const RunDetail = Run.extend({
+  cost: z
+    .number()
+    .optional()
+    .describe(
+      'What its calls of models have cost, by `prices` of svc.config.ts as they were then. Absent: none of them had a price. Not for API keys',
+    ),
+});
+export type RunDetail = z.infer<typeof RunDetail>;
+
 /** A run in a list. */
 export const ListedRun = Run.extend({
   cut: z

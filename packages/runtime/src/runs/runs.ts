@@ -15,7 +15,7 @@ import { createRunControl } from './run-control.ts';
 import type { RunControl } from './run-control.ts';
 import { withoutInside } from './run-error.ts';
 import { RunStatus, toListedRun, toRun } from './run.ts';
-import type { ListedRun, Run } from './run.ts';
+import type { ListedRun, Run, RunDetail } from './run.ts';
 import { streamState, toRunState } from './state.ts';
 import type { RunState } from './state.ts';
 import type { Frames } from '../http/sse.ts';
@@ -32,6 +32,7 @@ import { toSteps } from './steps.ts';
 import type { Step } from './steps.ts';
 import { toTimeline } from './timeline.ts';
 import type { Span } from './timeline.ts';
+import { toAmount } from '../limits/prices.ts';
 
 export interface RunPage {
   items: ListedRun[];
@@ -60,7 +61,7 @@ export interface Runs extends RunControl {
   /** Undefined: no such run. The answer is held until the last run of its chain is final, for as long as `wait` says. */
   find(runId: string, wait?: Wait): Promise<Run | undefined>;
   /** The same with its input and output where they are in object storage: otherwise only their size is told. */
-  findWhole(runId: string, wait?: Wait): Promise<Run | undefined>;
+  findWhole(runId: string, wait?: Wait): Promise<RunDetail | undefined>;
   /** How many match. */
   count(filter: RunFilter): Promise<number>;
   /** The matching runs of the last day, or of the time the filter names, counted in stretches of it. */
@@ -138,7 +139,12 @@ export function createRuns(options: RunsOptions): Runs {
     },
     async findWhole(runId, wait) {
       const row = await findRow(runId, wait);
-      return row && toShown(await wholeRun(engine, row));
+      if (!row) return undefined;
+      const [whole, cost] = await Promise.all([
+        wholeRun(engine, row),
+        own || row.totalTokens === 0 ? null : journal.costOf(row.runId),
+      ]);
+      return { ...toShown(whole), ...(cost === null ? {} : { cost: toAmount(cost) }) };
     },
     async count(filter) {
       const tallies = await journal.tallyRuns({ ...filter, ...only }, ALL_TIME_MS);

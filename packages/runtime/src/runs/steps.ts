@@ -3,7 +3,7 @@ import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
 import type { JournalRecord } from '../engine/journal/record.ts';
 import { NO_TOKENS } from '../engine/journal/run.ts';
-import type { Tokens } from '../engine/journal/run.ts';
+import type { Spent } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { addTokens } from '../engine/run/outcome.ts';
 import { toIso, toShownValue } from '../json-value.ts';
@@ -50,7 +50,7 @@ export function toSteps(records: readonly JournalRecord[]): Step[] {
 // --- internal ---
 
 function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAnswered: boolean): Step {
-  const tokens = sumTokens(isAnswered ? [...retries, last] : retries);
+  const { cost: _cost, ...tokens } = sumTokens(isAnswered ? [...retries, last] : retries);
   const isDone = isAnswered ? last.event === 'done' : isOpening(last);
   return {
     stepId: String(last.call),
@@ -76,8 +76,8 @@ function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAn
 }
 
 /** Of all its attempts. */
-function sumTokens(records: readonly CallRecord[]): Tokens {
-  return records.reduce((sum, { tokens }) => (tokens ? addTokens(sum, tokens) : sum), NO_TOKENS as Tokens);
+function sumTokens(records: readonly CallRecord[]): Spent {
+  return records.reduce((sum, { tokens }) => (tokens ? addTokens(sum, tokens) : sum), NO_TOKENS as Spent);
 }
 
 /** A hook that was made: nothing answers it, what waits for it is a call of its own. */

@@ -14,6 +14,7 @@ import { sessionMessages, sessions, sessionTurns } from './table.ts';
 import { messagesOfRun } from './run-messages.ts';
 import { toSessionMessage, toShownOwner } from './session.ts';
 import type { Session, SessionDetail, SessionTurn } from './session.ts';
+import { toAmount } from '../limits/prices.ts';
 
 export interface SessionPage<T> {
   items: T[];
@@ -116,6 +117,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       const pendingApprovals = open ? await listPending(open.runId) : [];
       return {
         ...toSession(row),
+        ...(row.cost === null ? {} : { cost: toAmount(row.cost) }),
         openTurn: open ? { runId: open.runId, status: open.status } : null,
         pendingApproval: pendingApprovals[0] ?? null,
         pendingApprovals,
@@ -234,11 +236,18 @@ async function runMessages(journal: Pick<Journal, 'getRun'>, runIds: string[]): 
 }
 
 function toSession(row: SessionRow): Session {
-  const { id, createdAt, lastActiveAt, owner, client, userId, askedBy: _a, state: _state, summary: _s, ...same } = row;
+  const { id, createdAt, lastActiveAt, owner, client, userId } = row;
+  const { agent, name, kind, turns, inputTokens, outputTokens, totalTokens } = row;
   return {
     sessionId: id,
-    ...same,
+    agent,
+    name,
+    kind,
     owner: toShownOwner({ id: owner, client, userId }),
+    turns,
+    inputTokens,
+    outputTokens,
+    totalTokens,
     createdAt: createdAt.toISOString(),
     lastActiveAt: lastActiveAt.toISOString(),
   };

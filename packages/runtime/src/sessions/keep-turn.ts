@@ -74,7 +74,7 @@ function toStatement(shape: Shape, given: (name: string) => unknown): SQL {
     changed as (
       update ${sessions} s set turns = s.turns + 1, input_tokens = s.input_tokens + ${given('inputTokens')}::bigint,
         output_tokens = s.output_tokens + ${given('outputTokens')}::bigint, total_tokens = s.total_tokens + ${given('totalTokens')}::bigint,
-        last_active_at = now() ${kept} ${summed}
+        cost = coalesce(s.cost + ${given('cost')}::float8, s.cost, ${given('cost')}::float8), last_active_at = now() ${kept} ${summed}
       from fresh where s.id = fresh.session_id)
     select asked_by from there`;
 }
@@ -86,7 +86,7 @@ const KEEP: Readonly<Record<Shape, Prepared<KeptRow>>> = {
   conversation: prepareFor('conversation'),
 };
 
-function toValues({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): {
+function toValues({ sessionId, runId, kind, usage, cost, ...turn }: TurnToKeep): {
   shape: Shape;
   values: Record<string, unknown>;
 } {
@@ -100,6 +100,7 @@ function toValues({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): {
     inputTokens,
     outputTokens,
     totalTokens,
+    cost: cost ?? null,
     messages: JSON.stringify(messages),
     state: JSON.stringify(state),
     summary: JSON.stringify({ ...summary, runId }),

@@ -5,6 +5,9 @@ import type { SessionOwner } from '../agents/turn/session-store.ts';
 import { Approval } from '../approvals/approvals.ts';
 import { RunStatus } from '../runs/run.ts';
 
+const COST_OF_TURNS =
+  'What its finished turns have cost, by `prices` of svc.config.ts as they were then. Absent: no model that answered had a price';
+
 /** A session as every surface shows it. Tokens are those of its finished turns. */
 export const Session = z.object({
   sessionId: z.uuid(),
@@ -39,6 +42,7 @@ export function toShownOwner({ id, client, userId }: SessionOwner): Session['own
 }
 
 export const SessionDetail = Session.extend({
+  cost: z.number().optional().describe(COST_OF_TURNS),
   openTurn: z.object({ runId: z.uuid(), status: RunStatus }).nullable().describe('The turn that has not ended'),
   pendingApproval: Approval.nullable().describe('What its open turn waits for; the first, where that is more'),
   pendingApprovals: z.array(Approval).describe('All that it waits for together'),

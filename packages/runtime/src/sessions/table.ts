@@ -1,4 +1,15 @@
-import { bigint, index, integer, jsonb, primaryKey, text, timestamp, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  doublePrecision,
+  index,
+  integer,
+  jsonb,
+  primaryKey,
+  text,
+  timestamp,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import type { ConversationMessage, KeptSummary } from '../agents/turn/input.ts';
 import { boxSchema } from '../stores/table.ts';
 
@@ -28,6 +39,8 @@ export const sessions = boxSchema.table(
     inputTokens: tokens('input_tokens'),
     outputTokens: tokens('output_tokens'),
     totalTokens: tokens('total_tokens'),
+    /** By the prices there were. Null: no model that answered had one. */
+    cost: doublePrecision('cost'),
     createdAt: timestamp('created_at', { withTimezone: true }).notNull().defaultNow(),
     lastActiveAt: timestamp('last_active_at', { withTimezone: true }).notNull().defaultNow(),
   },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Limiter } from '../limits/limiter.ts';
 import { Limits, readWho, toWho } from '../limits/limits.ts';
 import type { TokenFilter } from '../limits/token-usage.ts';
+import { toAmount } from '../limits/prices.ts';
 import { parseCursor, toCursor } from '../operations/cursor.ts';
 
 export const UsageKind = z.enum(['agent', 'key', 'user', 'model']);
@@ -66,11 +67,6 @@ export function createUsage(limiter: Pick<Limiter, 'find' | 'read' | 'listTokens
 }
 
 // --- internal ---
-
-/** Of a sum of many small parts, what is no error of adding them. */
-function toAmount(cost: number): number {
-  return Number(cost.toFixed(9));
-}
 
 function isPlace(place: unknown[]): place is [period: string, who: string] {
   return place.length === 2 && place.every((part) => typeof part === 'string');

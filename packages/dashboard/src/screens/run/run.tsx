@@ -6,6 +6,7 @@ import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { toCost } from '../../ui/cost.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -150,6 +151,7 @@ function Facts({ run }: { run: Run }) {
           ] as [string, ReactNode],
         ]
       : []),
+    ...(run.cost === undefined ? [] : [['Cost', toCost(run.cost)] as [string, ReactNode]]),
     ...toLink('Parent', run.parentRunId),
     ...toLink('Repeats', run.retryOf),
     ...toLink('Continues', run.continuedFrom),

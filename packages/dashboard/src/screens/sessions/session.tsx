@@ -10,6 +10,7 @@ import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { toCost } from '../../ui/cost.ts';
 import { Link } from '../../ui/link.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -112,7 +113,7 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
 }
 
 function Facts({ session }: { session: Shown }) {
-  const { agent, owner, turns, inputTokens, outputTokens, createdAt, lastActiveAt, openTurn, pendingApproval } =
+  const { agent, owner, turns, inputTokens, outputTokens, cost, createdAt, lastActiveAt, openTurn, pendingApproval } =
     session;
   return (
     <Panel>
@@ -125,6 +126,7 @@ function Facts({ session }: { session: Shown }) {
         <Fact name="Tokens">
           {inputTokens.toLocaleString()} in, {outputTokens.toLocaleString()} out
         </Fact>
+        {cost !== undefined && <Fact name="Cost">{toCost(cost)}</Fact>}
         <Fact name="Begun">
           <Time at={createdAt} />
         </Fact>

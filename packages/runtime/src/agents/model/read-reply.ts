@@ -19,6 +19,8 @@ export interface ModelReply {
   toolCalls: ToolCall[];
   finishReason: string;
   usage: Usage;
+  /** What it has cost by the prices there were. Absent: its model has none. */
+  cost?: number;
   /** The model that answered, as its provider names it. */
   model?: string;
   /** The model that was asked in the end, where the one of the request failed. */

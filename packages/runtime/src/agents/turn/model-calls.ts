@@ -10,6 +10,8 @@ import { withGuard } from './guard.ts';
 import { withHiddenCalls } from './hidden-calls.ts';
 import type { TurnOptions } from './options.ts';
 import type { Invoke } from './tool-turn.ts';
+import type { Spent } from '../../engine/journal/run.ts';
+import { addCosts } from '../../engine/run/outcome.ts';
 
 export interface ModelCallStep {
   stepId: string;
@@ -32,6 +34,8 @@ export class ModelCalls {
   /** How many were made, the ones that failed too. */
   count = 0;
   usage = NO_USAGE;
+  /** Of those whose models have a price. Undefined: none has. */
+  cost: number | undefined;
   /** Of the last call that kept it, as JSON. */
   #request = '';
 
@@ -53,9 +57,10 @@ export class ModelCalls {
         const answered = await this.#callModel(request, reply, signal);
         return isNew ? { ...answered, request: kept } : answered;
       },
-      tokensOf: (answered) => toTokens((answered as ModelReply).usage),
+      tokensOf: (answered) => toSpent(answered as ModelReply),
     })) as ModelReply;
     this.usage = addUsage(this.usage, answer.usage);
+    this.cost = addCosts(this.cost, answer.cost);
     if (answer.request) this.#request = JSON.stringify(answer.request);
     return answer;
   }
@@ -65,6 +70,11 @@ export class ModelCalls {
     const onAbort = () => isWithdrawn(signal.reason) || this.#options.emit(SHUTTING_DOWN);
     signal.addEventListener('abort', onAbort, { once: true });
   }
+}
+
+/** What a reply has used, and cost. */
+export function toSpent({ usage, cost }: Pick<ModelReply, 'usage' | 'cost'>): Spent {
+  return { ...toTokens(usage), ...(cost === undefined ? {} : { cost }) };
 }
 
 /** How long one call of the model may take, and what is done when it fails, as the agent says. */

@@ -59,6 +59,8 @@ export interface TurnAdded {
   messages: ConversationMessage[];
   state: AgentState;
   usage: Usage;
+  /** By the prices there were. Absent: no model that answered had one. */
+  cost?: number;
   /** Where this turn made one. */
   summary?: ConversationSummary;
 }

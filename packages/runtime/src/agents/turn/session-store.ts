@@ -48,6 +48,8 @@ export interface TurnToKeep {
   messages: ConversationMessage[];
   state: AgentState;
   usage: Usage;
+  /** What the turn has cost, where it is known. */
+  cost?: number;
   /** Replaces the one there is. */
   summary?: ConversationSummary;
   /** Forgets what stands behind this message first; null: everything. */

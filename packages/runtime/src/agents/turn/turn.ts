@@ -202,7 +202,9 @@ class Turn implements ToolTurn {
   ): Promise<TurnOutput> {
     this.emit({ type: 'step.end', step: steps });
     const { save } = this.options;
-    const added = this.#conversation.toAdded(this.#state, this.#calls.usage);
+    const { usage, cost } = this.#calls;
+    const kept = this.#conversation.toAdded(this.#state, usage);
+    const added = cost === undefined ? kept : { ...kept, cost };
     const step = { name: 'session', run: () => save?.(added) };
     if (save) await this.invoke('step', 'session', { messages: added.messages.length }, step);
     return { content, finishReason, steps, ...more };

@@ -54,6 +54,8 @@ export interface RunReader {
   listRecords(runId: string, page: { from: number; limit: number }): Promise<JournalRecord[]>;
   /** The records of the next `limit` calls behind the call `after`, in `seq` order: those of a call are all there. */
   listCalls(runId: string, page: { after: number; limit: number }): Promise<JournalRecord[]>;
+  /** What its calls of models have cost, where a price was known. Null: of none of them. */
+  costOf(runId: string): Promise<number | null>;
   /** Newest first (`runId` is time-ordered); `before` is the last run id of the page before. */
   listRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<RunRow[]>;
   /** The same, of large inputs and outputs the beginning of their text alone. */

@@ -1,4 +1,4 @@
-import type { Tokens } from './run.ts';
+import type { Spent } from './run.ts';
 
 export type StepKind = 'step' | 'model' | 'tool' | 'sleep' | 'hook' | 'approval' | 'child';
 /** `env`: an environment variable the body has read, which is no call of it. */
@@ -28,7 +28,7 @@ export interface JournalRecord {
   input: string | null;
   output: string | null;
   error: string | null;
-  tokens: Tokens | null;
+  tokens: Spent | null;
   startedAt: number;
   /** The time the body sees from this record's delivery on. */
   at: number;

@@ -26,6 +26,12 @@ export interface Tokens {
   totalTokens: number;
 }
 
+/** What calls of models have used, and what that has cost. */
+export interface Spent extends Tokens {
+  /** By the prices there were then. Absent: none of the models had a price. */
+  cost?: number;
+}
+
 export interface RunRow extends Tokens {
   runId: string;
   /** The engine's own id: the run id's 128 bits as 32 hex digits. */

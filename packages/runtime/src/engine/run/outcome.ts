@@ -2,7 +2,7 @@ import { parseWakeTime } from '../duration.ts';
 import { FatalError } from '../errors.ts';
 import type { RetryableError } from '../errors.ts';
 import type { RunPatch } from '../journal/appends.ts';
-import type { RunRow, Tokens } from '../journal/run.ts';
+import type { RunRow, Spent, Tokens } from '../journal/run.ts';
 import { decode, decodeToShow, encode, encodeUncompared } from '../serialize.ts';
 import { boundValue, sizeOf, VALUE_BYTES } from '../values/size.ts';
 import { redactEncoded } from '../values/redact.ts';
@@ -138,14 +138,21 @@ export function tokensOf(run: RunRow): Tokens {
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens };
 }
 
-export function addTokens(a: Tokens, b: Tokens): Tokens {
+export function addTokens(a: Spent, b: Spent): Spent {
+  const cost = addCosts(a.cost, b.cost);
   return {
+    ...(cost === undefined ? {} : { cost }),
     inputTokens: a.inputTokens + b.inputTokens,
     outputTokens: a.outputTokens + b.outputTokens,
     cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
     cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
     totalTokens: a.totalTokens + b.totalTokens,
   };
+}
+
+/** Undefined: neither is known. */
+export function addCosts(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
 }
 
 // --- internal ---

@@ -3,7 +3,7 @@ import type { StoreClock } from '../clock.ts';
 import { newRecordId } from '../ids.ts';
 import type { Append, RunPatch } from '../journal/appends.ts';
 import type { JournalRecord, RecordEvent } from '../journal/record.ts';
-import type { Durability, RunRow, Tokens } from '../journal/run.ts';
+import type { Durability, RunRow, Spent } from '../journal/run.ts';
 import { addTokens, tokensOf } from './outcome.ts';
 
 export interface RecordFields {
@@ -11,7 +11,7 @@ export interface RecordFields {
   startedAt: number;
   output?: string | null;
   error?: string | null;
-  tokens?: Tokens | null;
+  tokens?: Spent | null;
 }
 
 /** The parts of a call a record names. */
@@ -81,7 +81,8 @@ export function createRecorder({ run, durability, clock }: RecorderOptions): Rec
         at: clock.now(),
       };
       if (used) {
-        tokens = addTokens(tokens, used);
+        const { cost: _cost, ...sum } = addTokens(tokens, used);
+        tokens = sum;
         spent = true;
       }
       fresh.push(record);

@@ -1,7 +1,7 @@
 import type { WriteMark } from '../../stores/write-mark.ts';
 import type { Call } from '../call.ts';
 import type { StepContext } from '../context.ts';
-import type { Tokens } from '../journal/run.ts';
+import type { Spent } from '../journal/run.ts';
 import type { Deadline } from './deadline.ts';
 import type { RunHandle } from '../handle.ts';
 import { addTokens } from './outcome.ts';
@@ -30,7 +30,7 @@ export class StepAttempt implements StepContext {
   starts?: string[];
   mark?: WriteMark;
   /** What models have used for it. Undefined: nothing. */
-  spent: Tokens | undefined;
+  spent: Spent | undefined;
   #ends: (() => void)[] | undefined;
   readonly #attempts: StepAttemptOptions['attempts'];
   readonly #deadline: Deadline | undefined;
@@ -72,7 +72,7 @@ export class StepAttempt implements StepContext {
     this.#deadline?.beat();
   }
 
-  spend(tokens: Tokens): void {
+  spend(tokens: Spent): void {
     this.spent = this.spent ? addTokens(this.spent, tokens) : tokens;
   }
 

@@ -1,4 +1,6 @@
 import type { JournalRecord } from '../../journal/record.ts';
+import type { Spent } from '../../journal/run.ts';
+import { addCosts } from '../../run/outcome.ts';
 import type { RunReader } from '../../journal/reading.ts';
 import { pagesOf } from '../../history-pages.ts';
 import { chainEndQuery } from './chain.ts';
@@ -13,6 +15,8 @@ export function createRunReader({ tables, query }: Statements): RunReader {
   const calls = `
     select ${RECORD_SELECT} from ${tables.events} where run_id = ? and call in (
       select distinct call from ${tables.events} where run_id = ? and call > ? order by call limit ?) order by seq`;
+  // At most as many as a run may have records, and short: both databases read JSON in another way.
+  const costs = `select tokens as "tokens" from ${tables.events} where run_id = ? and tokens like '%"cost":%'`;
   const listRecords: RunReader['listRecords'] = async (runId, { from, limit }) =>
     (await query(records, [toStoredText(runId), from, limit])).map(toRecord);
   return {
@@ -29,6 +33,11 @@ export function createRunReader({ tables, query }: Statements): RunReader {
       const found: JournalRecord[] = [];
       for await (const page of pagesOf(runId, listRecords)) found.push(...page);
       return found;
+    },
+    async costOf(runId) {
+      const rows = await query(costs, [toStoredText(runId)]);
+      const spent = rows.map(({ tokens }) => (JSON.parse(String(tokens)) as Spent).cost);
+      return spent.reduce(addCosts, undefined) ?? null;
     },
     async getLastRun(runId) {
       const id = toStoredText(runId);

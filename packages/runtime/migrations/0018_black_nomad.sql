@@ -1,0 +1,1 @@
+ALTER TABLE "svc"."sessions" ADD COLUMN "cost" double precision;
