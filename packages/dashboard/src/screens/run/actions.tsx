@@ -63,6 +63,15 @@ export function RunActions({ run }: { run: Run }) {
     ...(!isOver && may('runs:cancel') && run.pausedAt === null
       ? [{ label: 'Pause', onSelect: () => void change(pause, 'It begins no further step.') }]
       : []),
+    ...(may('guardrails:read')
+      ? [
+          {
+            label: 'Try guardrails on it',
+            onSelect: () =>
+              void navigate({ to: '/guardrails' as never, search: { tab: 'recorded', run: run.runId } as never }),
+          },
+        ]
+      : []),
     { label: 'Download its history', onSelect: () => void exportRun() },
     {
       label: 'Copy "svc pull run" (as a test)',
