@@ -100,7 +100,7 @@ type Row = Tried['places'][number] & { run: Tried; hit: Finding; key: string };
 function Found({ pages }: { pages: readonly DryRun[] }) {
   const runs = pages.flatMap((page) => page.runs);
   const judged = runs.reduce((sum, run) => sum + run.judged, 0);
-  const hit = runs.reduce((sum, run) => sum + run.places.length, 0);
+  const found = runs.reduce((sum, run) => sum + run.places.length, 0);
   const count = new Set(runs.map((run) => run.runId)).size;
   const problems = runs.filter(({ problem }) => problem !== null);
   const rows = runs.flatMap((run) =>
@@ -116,7 +116,8 @@ function Found({ pages }: { pages: readonly DryRun[] }) {
   return (
     <Panel title="What the rules would have done">
       <p>
-        Places judged: {judged}, of {count === 1 ? '1 run' : `${count} runs`}. Places where they find something: {hit}.
+        Places judged: {judged}, of {count === 1 ? '1 run' : `${count} runs`}. Places where they find something: {found}
+        .
       </p>
       {problems.map(({ runId, problem }) => (
         <p key={runId} className="mt-2 text-xs wrap-anywhere text-bad">

@@ -28,6 +28,7 @@ export function RunActions({ run }: { run: Run }) {
   const resume = useChange('runs.resume');
   const cancel = useChange('runs.cancel');
   const remove = useChange('runs.delete', ['runs.list', 'sessions']);
+  const makeCase = useChange('evals.cases.create');
   const isOver = isFinal(run);
   const isWorkflow = run.kind === 'workflow';
 
@@ -44,6 +45,15 @@ export function RunActions({ run }: { run: Run }) {
     try {
       await write.mutateAsync({ id: run.runId });
       toast(done);
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
+  const promote = async () => {
+    try {
+      const { id } = await makeCase.mutateAsync({ fromRunId: run.runId });
+      toast('The case is made.');
+      void navigate({ to: '/evals' as never, search: { tab: 'cases', case: id } as never });
     } catch (error) {
       toastFailure(error);
     }
@@ -72,6 +82,7 @@ export function RunActions({ run }: { run: Run }) {
           },
         ]
       : []),
+    ...(isOver && may('evals:write') ? [{ label: 'Make an eval case', onSelect: () => void promote() }] : []),
     { label: 'Download its history', onSelect: () => void exportRun() },
     {
       label: 'Copy "svc pull run" (as a test)',
