@@ -98,4 +98,91 @@ describeWhen(browser, 'Evals', (path) => {
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'evals-narrow-dark');
   });
+
+  test('a case is made of a run with one press, changed, put into a suite, run, and deleted', async () => {
+    const messages = [{ role: 'user', content: 'say:Good evening.' }];
+    const headers = { authorization: 'Bearer any' };
+    await call(served().box, 'POST /wire-a/v1/chat/completions', { model: 'desk', messages }, headers);
+    const { items } = (await ask('GET /api/runs?name=desk&limit=1')) as unknown as { items: { runId: string }[] };
+    const runId = items[0]?.runId ?? '';
+    const page = await open(served().studio(`/runs/${runId}`));
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Make an eval case' }).click();
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('dialog', { name: 'Change “say:Good evening.”' }).waitFor();
+    expect(await dialog.getByLabel('Message', { exact: true }).inputValue()).toBe('say:Good evening.');
+    expect(await dialog.getByLabel('Expectation').inputValue()).toBe('Good evening.');
+    await dialog.getByLabel('Name', { exact: true }).fill('says good evening');
+    await dialog.getByLabel('Add a scorer').selectOption('exact');
+    await dialog.getByLabel('Tags').fill('evening, polite');
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'eval-case-form');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('row', { name: /says good evening agent desk.*its run.*evening.*polite.*exact/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'eval-cases');
+
+    await page.getByRole('button', { name: 'New case' }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('says no');
+    await dialog.getByLabel('Agent', { exact: true }).selectOption('desk');
+    await dialog.getByLabel('Message', { exact: true }).fill('say:No.');
+    await dialog.getByLabel('Is expected').selectOption('A text');
+    await dialog.getByLabel('Expectation').fill('No.');
+    await dialog.getByLabel('Scorers').fill('[');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').getByText('The list of scorers is not JSON').waitFor();
+    await dialog.getByLabel('Scorers').fill('[]');
+    await dialog.getByLabel('Add a scorer').selectOption('exact');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('row', { name: /says no agent desk/ }).waitFor();
+
+    await page.getByRole('button', { name: 'New suite' }).click();
+    await dialog.getByLabel('Name').fill('evenings');
+    await dialog.getByLabel('says no').check();
+    await dialog.getByLabel('Tags').fill('evening');
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'eval-suite-form');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'evenings' }).waitFor();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByLabel('Samples').fill('2');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('each case 2 times').waitFor();
+    expect(await ask('GET /api/evals/suites/evenings')).toMatchObject({ samples: 2, tags: ['evening'], online: null });
+    await page.getByRole('button', { name: 'Launch', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Launch' }).click();
+    await page.getByRole('heading', { name: 'evenings passed' }).waitFor();
+    await page.getByRole('row', { name: /says good evening.*1\.00/ }).waitFor();
+
+    await page.goto(served().studio('/evals/suites/evenings?tab=cases'));
+    await page.getByText('says no').click();
+    await page.getByRole('link', { name: 'Change it' }).click();
+    await page.getByRole('dialog', { name: 'Change “says no”' }).waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Delete says no' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('row', { name: 'says no' }).waitFor({ state: 'detached' });
+    await page.goto(served().studio('/evals/suites/evenings'));
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('row', { name: /smoke/ }).waitFor();
+    expect((await call(served().box, 'GET /api/evals/suites/evenings')).status).toBe(404);
+    expect(await ask('GET /api/evals/cases?tag=evening')).toMatchObject({ items: [{ fromRunId: runId }] });
+  });
+
+  test('forms are whole on a narrow dark page', async () => {
+    const page = await open(served().studio('/evals?tab=cases'), { width: 390, theme: 'dark' });
+    await page.getByRole('row', { name: 'greets' }).waitFor();
+    for (const what of ['case', 'suite']) {
+      await page.getByRole('button', { name: `New ${what}` }).click();
+      await page
+        .getByRole('dialog', { name: `New ${what}` })
+        .getByLabel('Name')
+        .waitFor();
+      expect(await isTooWide(page)).toBe(false);
+      expect(await listBarriers(page)).toEqual([]);
+      await keepPicture(page, `eval-new-${what}-narrow-dark`);
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    }
+  });
 });

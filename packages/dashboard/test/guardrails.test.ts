@@ -63,6 +63,36 @@ describeWhen(browser, 'What may pass', (path) => {
     await page.getByRole('row', { name: /^1 no rivals/ }).waitFor();
     expect((await rules()).map(({ name }) => name)).toEqual(['no rivals', 'no addresses']);
 
+    await page.getByText('no rivals is asked as number 1 of 2.').waitFor({ state: 'attached' });
+    // What was pressed cannot be pressed again where it stands now: the other way has the focus.
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Ask no rivals later');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /^2 no rivals/ }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Ask no rivals earlier');
+
+    const middleOf = async (name: string) => {
+      const box = await page.getByRole('row', { name }).boundingBox();
+      return (box?.y ?? 0) + (box?.height ?? 0) / 2;
+    };
+    const handle = await page.getByRole('row', { name: 'no rivals' }).getByTitle('Drag it to its place').boundingBox();
+    const x = (handle?.x ?? 0) + 4;
+    await page.mouse.move(x, await middleOf('no rivals'));
+    await page.mouse.down();
+    await page.mouse.move(x, (await middleOf('no addresses')) - 8, { steps: 5 });
+    await keepPicture(page, 'guardrails-dragged');
+    await page.mouse.up();
+    await page.getByRole('row', { name: /^1 no rivals/ }).waitFor();
+    expect((await rules()).map(({ name }) => name)).toEqual(['no rivals', 'no addresses']);
+    // One that is let go of where it stood stays, and one that is dragged beyond the end is the last.
+    await page.mouse.move(x, await middleOf('no rivals'));
+    await page.mouse.down();
+    await page.mouse.move(x, 880, { steps: 5 });
+    await page.mouse.up();
+    await page.getByRole('row', { name: /^2 no rivals/ }).waitFor();
+    await page.getByRole('button', { name: 'Ask no rivals earlier' }).click();
+    await page.getByRole('row', { name: /^1 no rivals/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+
     await page.getByRole('button', { name: 'Change no addresses' }).click();
     await dialog.getByLabel('IBANs').check();
     await dialog.getByRole('button', { name: 'Save' }).click();
@@ -165,6 +195,39 @@ describeWhen(browser, 'What may pass', (path) => {
     await page.waitForURL('**/runs/*');
   });
 
+  test('rules are tried on recorded runs, and each place leads to its run', async () => {
+    const drafts = await rules();
+    await Promise.all(drafts.map(({ id }) => ask(`PATCH /api/guardrails/${id}`, { enabled: false })));
+    const started = await ask('POST /api/workflows/echo/start', 'A dragon and id-7.');
+    const messages = [{ role: 'user', content: 'say:A dragon says id-9.' }];
+    const headers = { authorization: 'Bearer any' };
+    await call(served().box, 'POST /wire-a/v1/chat/completions', { model: 'helper', messages }, headers);
+    await Promise.all(drafts.map(({ id }) => ask(`PATCH /api/guardrails/${id}`, { enabled: true })));
+    const before = (await ask<{ items: unknown[] }>('GET /api/guardrails/hits')).items.length;
+
+    const page = await open(served().studio(`/runs/${String(started['runId'])}`));
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Try guardrails on it' }).click();
+    expect(await page.getByLabel('Run', { exact: true }).inputValue()).toBe(started['runId']);
+    const tryIt = page.getByRole('button', { name: 'Try on what is recorded' });
+    await tryIt.click();
+    await page.getByText('Places judged: 1, of 1 run. Places where they find something: 1.').waitFor();
+    await page
+      .getByRole('row', { name: /workflow echo Workflow input.*at its start.*block no dragons block 1/ })
+      .waitFor();
+    expect(await page.locator('main').innerText()).not.toContain('A dragon');
+    await page.getByLabel('Run', { exact: true }).fill('');
+    await page.getByLabel('Of', { exact: true }).selectOption('Agent helper');
+    await page.getByLabel('Where', { exact: true }).selectOption('Agent output');
+    await tryIt.click();
+    await page.getByRole('row', { name: /agent helper Agent output.*call 0.*block no dragons/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'guardrails-try-runs');
+    expect((await ask<{ items: unknown[] }>('GET /api/guardrails/hits')).items).toHaveLength(before);
+    await page.getByRole('link', { name: 'agent helper' }).first().click();
+    await page.getByRole('region', { name: 'Details' }).getByText('model').first().waitFor();
+  });
+
   test.each(['dark', 'narrow'] as const)('is whole on a %s page', async (how) => {
     const page = await open(
       served().studio('/guardrails'),
@@ -174,6 +237,13 @@ describeWhen(browser, 'What may pass', (path) => {
     expect(await isTooWide(page)).toBe(false);
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, `guardrails-${how}`);
+    await page.goto(served().studio('/guardrails?tab=recorded'));
+    await page.getByRole('button', { name: 'Try on what is recorded' }).click();
+    await page.getByText('Places where they find something: 2.').waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, `guardrails-try-runs-${how}`);
+    await page.goto(served().studio('/guardrails'));
     await page.getByRole('button', { name: 'New rule' }).click();
     expect(await isTooWide(page)).toBe(false);
     expect(await listBarriers(page)).toEqual([]);

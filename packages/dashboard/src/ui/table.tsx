@@ -22,9 +22,11 @@ export interface TableProps<Row> {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf(row: Row): string;
+  /** A row that is moved, and where it would come to stand. */
+  markOf?(row: Row): keyof typeof MARKS | undefined;
 }
 
-export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, markOf }: TableProps<Row>) {
   return (
     <div
       className="overflow-x-auto rounded-lg border border-line bg-panel"
@@ -49,7 +51,10 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={keyOf(row)} className="border-b border-line last:border-0 hover:bg-raised">
+            <tr
+              key={keyOf(row)}
+              className={`border-b border-line last:border-0 hover:bg-raised ${MARKS[markOf?.(row) ?? 'none']}`}
+            >
               {columns.map((column, at) => (
                 <td key={at} className={toClasses(column)}>
                   {column.cell(row)}
@@ -64,6 +69,13 @@ export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
 }
 
 // --- internal ---
+
+const MARKS = {
+  none: '',
+  moved: 'opacity-50',
+  above: 'shadow-[inset_0_2px_0_0_var(--color-accent)]',
+  below: 'shadow-[inset_0_-2px_0_0_var(--color-accent)]',
+} as const;
 
 const SORTS = { none: 'none', asc: 'ascending', desc: 'descending' } as const;
 const ARROWS = { none: '', asc: ' ▲', desc: ' ▼' } as const;

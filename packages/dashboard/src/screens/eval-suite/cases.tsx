@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -14,7 +15,7 @@ type Case = OperationOutput<'evals.cases.get'>;
 export function SuiteCases({ suite: { cases, tags } }: { suite: OperationOutput<'evals.suites.get'> }) {
   const [most, setMost] = useState(PAGE);
   if (cases.length === 0 && tags.length === 0)
-    return <Empty title="It has no cases">Name some in its “cases”, or give it a tag that cases have.</Empty>;
+    return <Empty title="It has no cases">Change it: choose some, or give it a tag that cases have.</Empty>;
   return (
     <>
       {cases.length > 0 && (
@@ -76,6 +77,7 @@ function TaggedCases({ tag }: { tag: string }) {
 
 /** One case; what it asks and expects is behind it. */
 function Line({ of }: { of: Case }) {
+  const mayWrite = useMay()('evals:write');
   return (
     <details className="py-2">
       <summary className="cursor-pointer wrap-anywhere">
@@ -88,7 +90,14 @@ function Line({ of }: { of: Case }) {
         <Value label="Input" value={of.input} />
         {of.expected !== undefined && <Value label="Expected" value={of.expected} />}
         {of.scorers.length > 0 && <Value label="Scorers" value={of.scorers} />}
-        {of.fromRunId !== null && <Link to={`/runs/${of.fromRunId}`}>The run it was made of</Link>}
+        <p className="flex flex-wrap gap-x-4">
+          {mayWrite && (
+            <Link to="/evals" search={{ tab: 'cases', case: of.id }}>
+              Change it
+            </Link>
+          )}
+          {of.fromRunId !== null && <Link to={`/runs/${of.fromRunId}`}>The run it was made of</Link>}
+        </p>
       </div>
     </details>
   );

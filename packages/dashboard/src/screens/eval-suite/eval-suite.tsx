@@ -1,14 +1,18 @@
 import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useCall } from '../../api/queries.ts';
+import { useNavigate } from '@tanstack/react-router';
+import { useCall, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { toast } from '../../ui/toast.tsx';
 import { Value } from '../../ui/value.tsx';
 import { EvalRuns } from '../evals/eval-runs.tsx';
+import { SuiteForm } from '../evals/suite-form.tsx';
 import { toScore } from '../evals/verdict.tsx';
 import { SuiteCases } from './cases.tsx';
 import { Launch } from './launch.tsx';
@@ -26,17 +30,28 @@ export default function EvalSuite() {
 
 function Detail({ suite }: { suite: Suite }) {
   const [{ tab = 'runs' }, change] = useSearchState();
-  const [isLaunched, setLaunched] = useState(false);
+  const [asked, setAsked] = useState<'launch' | 'change' | 'delete'>();
+  const close = () => setAsked(undefined);
   const may = useMay();
   return (
     <Page
       title={suite.name}
       actions={
-        may('evals:run') && (
-          <Button look="primary" onClick={() => setLaunched(true)}>
-            Launch
-          </Button>
-        )
+        <>
+          {may('evals:write') && (
+            <>
+              <Button onClick={() => setAsked('change')}>Change</Button>
+              <Button look="danger" onClick={() => setAsked('delete')}>
+                Delete
+              </Button>
+            </>
+          )}
+          {may('evals:run') && (
+            <Button look="primary" onClick={() => setAsked('launch')}>
+              Launch
+            </Button>
+          )}
+        </>
       }
     >
       <p className="mb-4 text-muted">
@@ -69,8 +84,30 @@ function Detail({ suite }: { suite: Suite }) {
           },
         ]}
       />
-      {isLaunched && <Launch suite={suite} onClose={() => setLaunched(false)} />}
+      {asked === 'launch' && <Launch suite={suite} onClose={close} />}
+      {asked === 'change' && <SuiteForm suite={suite} onClose={close} />}
+      {asked === 'delete' && <Delete suite={suite} onClose={close} />}
     </Page>
+  );
+}
+
+function Delete({ suite: { id, name }, onClose }: { suite: Suite; onClose(): void }) {
+  const navigate = useNavigate();
+  const remove = useLeave('evals.suites.delete');
+  return (
+    <Confirm
+      title={`Delete ${name}?`}
+      verb="Delete"
+      danger
+      onClose={onClose}
+      onConfirm={async () => {
+        await remove.mutateAsync({ id });
+        toast('The suite is deleted.');
+        await navigate({ to: '/evals' as never });
+      }}
+    >
+      Its cases and its runs stay.
+    </Confirm>
   );
 }
 

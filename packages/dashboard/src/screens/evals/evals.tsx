@@ -1,6 +1,9 @@
+import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
+import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
@@ -8,25 +11,46 @@ import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Time } from '../../ui/time.tsx';
+import { CaseForm } from './case-form.tsx';
+import { CaseList } from './case-list.tsx';
 import { EvalRuns } from './eval-runs.tsx';
+import { SuiteForm } from './suite-form.tsx';
 import { toScore, Verdict } from './verdict.tsx';
 
 type Suite = OperationOutput<'evals.suites.list'>['items'][number];
 
-/** The suites with what came of them last, and all runs. */
+/** The suites with what came of them last, all cases, and all runs. */
 export default function Evals() {
+  const mayWrite = useMay()('evals:write');
   const [{ tab = 'suites' }, change] = useSearchState();
+  const [made, setMade] = useState<'case' | 'suite'>();
+  const close = () => setMade(undefined);
   return (
-    <Page title="Evals">
+    <Page
+      title="Evals"
+      actions={
+        mayWrite && (
+          <>
+            <Button onClick={() => setMade('case')}>New case</Button>
+            <Button look="primary" onClick={() => setMade('suite')}>
+              New suite
+            </Button>
+          </>
+        )
+      }
+    >
       <Tabs
         label="Evals"
         value={tab}
-        onChange={(next) => change({ tab: next === 'suites' ? undefined : next }, 'push')}
+        onChange={(next) => change({ tab: next === 'suites' ? undefined : next, tag: undefined }, 'push')}
         tabs={[
           { id: 'suites', title: 'Suites', content: () => <Suites /> },
+          { id: 'cases', title: 'Cases', content: () => <CaseList /> },
           { id: 'runs', title: 'Runs', content: () => <EvalRuns /> },
         ]}
       />
+      {made === 'case' && <CaseForm onClose={close} />}
+      {made === 'suite' && <SuiteForm onClose={close} />}
     </Page>
   );
 }
@@ -44,8 +68,8 @@ function Suites() {
       empty={
         <Empty title="There is no suite yet">
           A case is something an agent or a workflow is asked, with what is expected; a suite runs and scores a set of
-          them. Make both with <code>POST /api/evals/cases</code> and <code>POST /api/evals/suites</code>, or a case of
-          a run that went well: <code>svc pull run &lt;id&gt; --promote eval</code>
+          them. A run that went well becomes a case on its page, or from a terminal:{' '}
+          <code>svc pull run &lt;id&gt; --promote eval</code>
         </Empty>
       }
     />

@@ -8,11 +8,12 @@ import { Hits } from './hits.tsx';
 import { RuleForm } from './rule-form.tsx';
 import { Rules } from './rules.tsx';
 import { TryRules } from './try-rules.tsx';
+import { TryRuns } from './try-runs.tsx';
 
 /** The rules about what may pass, what they say of a text, and what they have found. */
 export default function Guardrails() {
   const mayWrite = useMay()('guardrails:write');
-  const [{ rule, tab = rule === undefined ? 'rules' : 'hits' }, change] = useSearchState();
+  const [{ rule, run, tab = rule === undefined ? 'rules' : 'hits' }, change] = useSearchState();
   const [isNew, setNew] = useState(false);
   return (
     <Page
@@ -28,10 +29,13 @@ export default function Guardrails() {
       <Tabs
         label="Guardrails"
         value={tab}
-        onChange={(next) => change({ tab: next === 'rules' ? undefined : next, rule: undefined }, 'push')}
+        onChange={(next) =>
+          change({ tab: next === 'rules' ? undefined : next, rule: undefined, run: undefined }, 'push')
+        }
         tabs={[
           { id: 'rules', title: 'Rules', content: () => <Rules /> },
           { id: 'try', title: 'Try', content: () => <TryRules /> },
+          { id: 'recorded', title: 'Try on runs', content: () => <TryRuns key={run} first={run} /> },
           { id: 'hits', title: 'Hits', content: () => <Hits /> },
         ]}
       />

@@ -11,6 +11,7 @@ import { List } from '../../ui/list.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { useOrder } from './use-order.ts';
 import { RuleForm } from './rule-form.tsx';
 import { ACTION_TONES, labelOf, scopeOf, summaryOf } from './rule.ts';
 import type { Rule } from './rule.ts';
@@ -20,24 +21,25 @@ export function Rules() {
   const mayWrite = useMay()('guardrails:write');
   const rules = useList('guardrails.list', {});
   const [asked, setAsked] = useState<Asked>();
-  const order = useChange('guardrails.order');
+  const order = useOrder(rules.items ?? []);
   const update = useChange('guardrails.update');
   const close = () => setAsked(undefined);
-  /** Those that data makes: what code declares stays where it is. */
-  const movable = (rules.items ?? []).filter(({ origin }) => origin === 'api');
-  const move = (rule: Rule, by: -1 | 1) => {
-    const ids = movable.map(({ id }) => id);
-    const from = ids.indexOf(rule.id);
-    ids.splice(from, 1);
-    ids.splice(from + by, 0, rule.id);
-    order.mutate({ ids });
-  };
-  const isFirst = ({ id }: Rule) => movable[0]?.id === id;
-  const isLast = ({ id }: Rule) => movable.at(-1)?.id === id;
   const place: Column<Rule> = {
     title: '#',
     end: true,
-    cell: ({ id }) => (rules.items ?? []).findIndex((rule) => rule.id === id) + 1,
+    narrow: true,
+    cell: (rule) => {
+      const number = (rules.items ?? []).findIndex(({ id }) => id === rule.id) + 1;
+      if (!mayWrite || rule.origin !== 'api') return number;
+      return (
+        <span className="flex cursor-grab touch-none justify-end gap-1.5 select-none" {...order.handleOf(rule)}>
+          <span aria-hidden className="text-muted" title="Drag it to its place">
+            ⠿
+          </span>
+          {number}
+        </span>
+      );
+    },
   };
   const actions: Column<Rule> = {
     title: 'Actions',
@@ -47,17 +49,19 @@ export function Rules() {
         <span className="flex flex-wrap justify-end gap-1">
           <Button
             small
+            id={`earlier-${rule.id}`}
             aria-label={`Ask ${rule.name} earlier`}
-            disabled={isFirst(rule) || order.isPending}
-            onClick={() => move(rule, -1)}
+            disabled={order.isFirst(rule)}
+            onClick={() => order.press(rule, 'earlier')}
           >
             ↑
           </Button>
           <Button
             small
+            id={`later-${rule.id}`}
             aria-label={`Ask ${rule.name} later`}
-            disabled={isLast(rule) || order.isPending}
-            onClick={() => move(rule, 1)}
+            disabled={order.isLast(rule)}
+            onClick={() => order.press(rule, 'later')}
           >
             ↓
           </Button>
@@ -86,10 +90,14 @@ export function Rules() {
   return (
     <>
       {refused && <Failure error={refused} />}
+      <p aria-live="polite" className="sr-only">
+        {order.said}
+      </p>
       <List
         of={rules}
         label="Rules"
         keyOf={({ id }) => id}
+        markOf={order.markOf}
         columns={[place, ...COLUMNS, ...(mayWrite ? [actions] : [])]}
         empty={
           <Empty title="There is no rule yet">

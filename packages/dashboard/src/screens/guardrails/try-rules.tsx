@@ -1,17 +1,17 @@
 import { useState } from 'react';
-import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange } from '../../api/queries.ts';
 import { Badge } from '../../ui/badge.tsx';
-import type { Tone } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Field, Select, Textarea } from '../../ui/field.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
-import { ACTION_TONES, SIDES } from './rule.ts';
+import { FINDING_COLUMNS, VERDICTS } from './findings.tsx';
+import type { DryRun } from './findings.tsx';
+import { SIDES } from './rule.ts';
 import type { Side } from './rule.ts';
 
-/** Asks the rules about a text; nothing is changed or recorded. */
+/** Asks the rules about a text of one's own; nothing is changed or recorded. */
 export function TryRules() {
   const names = useCall('discovery.get', {});
   const test = useChange('guardrails.test', []);
@@ -76,16 +76,7 @@ export function TryRules() {
 
 // --- internal ---
 
-type Verdict = OperationOutput<'guardrails.test'>;
-
-const VERDICTS: Record<Verdict['verdict'], readonly [tone: Tone, sentence: string]> = {
-  pass: ['good', 'It passes as it is'],
-  mask: ['accent', 'It passes, with what was found replaced'],
-  hold: ['warn', 'It waits for an operator'],
-  block: ['bad', 'It is blocked'],
-};
-
-function Said({ of: { verdict, rule, text, hits } }: { of: Verdict }) {
+function Said({ of: { verdict, rule, text, hits } }: { of: DryRun }) {
   const [tone, sentence] = VERDICTS[verdict];
   return (
     <Panel title="What the rules say">
@@ -112,20 +103,7 @@ function Said({ of: { verdict, rule, text, hits } }: { of: Verdict }) {
             label="What was found"
             rows={hits}
             keyOf={({ ruleName, action }) => `${ruleName} ${action}`}
-            columns={[
-              { title: 'Rule', cell: ({ ruleName }) => <bdi className="wrap-anywhere">{ruleName}</bdi> },
-              { title: 'Does', cell: ({ action }) => <Badge tone={ACTION_TONES[action]}>{action}</Badge> },
-              { title: 'Found', end: true, cell: ({ count }) => count },
-              {
-                title: 'Reason',
-                cell: ({ reason, isApplied }) => (
-                  <>
-                    <bdi className="wrap-anywhere">{reason ?? ''}</bdi>{' '}
-                    {!isApplied && <Badge tone="warn">not applied</Badge>}
-                  </>
-                ),
-              },
-            ]}
+            columns={FINDING_COLUMNS}
           />
         </div>
       )}

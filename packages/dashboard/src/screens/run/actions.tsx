@@ -28,6 +28,7 @@ export function RunActions({ run }: { run: Run }) {
   const resume = useChange('runs.resume');
   const cancel = useChange('runs.cancel');
   const remove = useChange('runs.delete', ['runs.list', 'sessions']);
+  const makeCase = useChange('evals.cases.create');
   const isOver = isFinal(run);
   const isWorkflow = run.kind === 'workflow';
 
@@ -48,6 +49,15 @@ export function RunActions({ run }: { run: Run }) {
       toastFailure(error);
     }
   };
+  const promote = async () => {
+    try {
+      const { id } = await makeCase.mutateAsync({ fromRunId: run.runId });
+      toast('The case is made.');
+      void navigate({ to: '/evals' as never, search: { tab: 'cases', case: id } as never });
+    } catch (error) {
+      toastFailure(error);
+    }
+  };
   const exportRun = async () => {
     try {
       const recording = await client.call('runs.export', { id: run.runId });
@@ -63,6 +73,16 @@ export function RunActions({ run }: { run: Run }) {
     ...(!isOver && may('runs:cancel') && run.pausedAt === null
       ? [{ label: 'Pause', onSelect: () => void change(pause, 'It begins no further step.') }]
       : []),
+    ...(may('guardrails:read')
+      ? [
+          {
+            label: 'Try guardrails on it',
+            onSelect: () =>
+              void navigate({ to: '/guardrails' as never, search: { tab: 'recorded', run: run.runId } as never }),
+          },
+        ]
+      : []),
+    ...(isOver && may('evals:write') ? [{ label: 'Make an eval case', onSelect: () => void promote() }] : []),
     { label: 'Download its history', onSelect: () => void exportRun() },
     {
       label: 'Copy "svc pull run" (as a test)',
