@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { DevEnvironment, EnvironmentModuleNode, Plugin } from 'vite';
+import { createVersionReader } from './package-versions.ts';
 
-/** Answers the hash of the transformed code of a module and of every workspace module it imports, directly or not. */
+/**
+ * Answers the hash of the transformed code of a module and of every workspace module it imports, directly or not, and of
+ * the versions of the packages they name.
+ */
 export function createHasher(environment: DevEnvironment, root: string): (path: string) => Promise<string> {
   const base = `${root}/`;
   const hashes = new WeakMap<object, string>();
+  const versionsOf = createVersionReader();
   const hashModule = (module: EnvironmentModuleNode): string => {
     const result = module.transformResult;
     if (!result) return '';
@@ -17,7 +22,10 @@ export function createHasher(environment: DevEnvironment, root: string): (path: 
   return async (path) => {
     const modules = await listClosure(environment, { path, base });
     const parts = modules.map((module) => `${module.id?.slice(root.length)} ${hashModule(module)}`).sort();
-    return createHash('sha256').update(parts.join('\n')).digest('hex');
+    const packages = [...new Set(modules.flatMap(versionsOf))].sort();
+    return createHash('sha256')
+      .update([...parts, ...packages].join('\n'))
+      .digest('hex');
   };
 }
 
