@@ -243,6 +243,8 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   run_not_final: 'Cancel it first with `svc runs cancel <id>`, or wait for its end.',
   run_not_blocked: 'Run `svc why <id>` to see how it stands.',
   run_not_retryable: 'Run `svc why <id>` to see how it stands.',
+  run_not_forkable: 'Run `svc runs steps <id>` to see what is recorded of it.',
+  run_changed: 'Run `svc runs fork <id> --from <step>` again, which shows what has changed.',
   prompt_not_published_before: 'Run `svc prompts versions <id>` to see the versions.',
   trigger_not_found: 'Run `svc workflows queue <name>` to see the starts that wait.',
   delivery_not_found: 'Run `svc notify list` to see what was sent.',

@@ -284,16 +284,40 @@ describe('what does not build or load', () => {
     });
   });
 
-  it('a schedule whose cron is none is refused by check, with its file', async () => {
-    const late = `export async function late() {\n  'use workflow';\n}\n\nexport const schedules = [{ cron: '61 * * * *' }];\n`;
-    const cwd = await makeWorkspace({ 'workflows/late.workflow.ts': late });
+  const LATE = `export async function late() {\n  'use workflow';\n}\n`;
+  const SCHEDULES: [string, string, object][] = [
+    [
+      'alone',
+      `\nexport const schedules = [{ cron: '61 * * * *' }];\n`,
+      { line: 5, column: 35, message: expect.stringContaining('"61 * * * *"') },
+    ],
+    [
+      'one of several',
+      `export const schedules = [\n  { cron: '0 9 * * *' },\n  { timeZone: 'UTC', cron: '0 0 30 2 *' },\n] as const;\n`,
+      { line: 6, column: 28, frame: expect.stringContaining("> 6 |   { timeZone: 'UTC', cron: '0 0 30 2 *' },") },
+    ],
+    [
+      'made elsewhere',
+      `const every = [{ cron: 'never' }];\nexport const schedules = every;\n`,
+      { line: 5, column: 26, message: expect.stringContaining('five fields') },
+    ],
+    [
+      'assigned to the function',
+      `late.schedules = [{ cron: '0 9 * * *', timeZone: 'Mars/Base' }];\n`,
+      { line: 4, column: 27, message: expect.stringContaining('Mars/Base') },
+    ],
+    [
+      'called as another',
+      `export const schedules = [\n  { cron: '0 9 * * *', name: 'a' },\n  { cron: '1 9 * * *', name: 'a' },\n];\n`,
+      { line: 6, message: expect.stringContaining('cannot have the name "a"') },
+    ],
+  ];
+
+  it.each(SCHEDULES)('a schedule that cannot work is refused by check at its place: %s', async (_, text, place) => {
+    const cwd = await makeWorkspace({ 'workflows/late.workflow.ts': LATE + text });
     const checked = await runCli(['check', '--json'], { cwd });
     expect(checked.exitCode).toBe(1);
-    const problem = {
-      code: 'module_load_failed',
-      message: expect.stringContaining('"61 * * * *"'),
-      file: 'workflows/late.workflow.ts',
-    };
+    const problem = { code: 'module_load_failed', file: 'workflows/late.workflow.ts', ...place };
     expect(readError(checked)).toMatchObject({ code: 'check_failed', details: { problems: [problem] } });
   });
 

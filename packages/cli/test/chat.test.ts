@@ -151,6 +151,15 @@ describe('a conversation', () => {
     expect(result.stdout).toContain('Done.');
   });
 
+  it('shows all of a call that waits in a session, however large it is', async () => {
+    const { pipe, type } = await open();
+    const written = JSON.stringify({ amount: 6, why: 'x'.repeat(9_000) });
+    await pipe(['support', `tool:refund ${written}\nsay:Done.`, '--session', 's']);
+    const result = await type(['support', '--session', 's'], ['a']);
+    expect(result.stderr).toContain(`Give money back?\n  refund ${written}\n`);
+    expect(refunded).toEqual([6]);
+  });
+
   it('says what failed, and goes on', async () => {
     const { type } = await open();
     const result = await type(['support'], ['error:400', 'say:Still here.']);

@@ -563,6 +563,9 @@ const GUIDES: Guide[] = [
         expect(stdout).toMatch(/"name":"large refunds".*"action":"hold"/);
         expect(stdout).toContain('No approvals');
       },
+      'hold-input'({ stdout }) {
+        expect(stdout).toMatch(/"name":"large notes".*"action":"hold"/);
+      },
       async code(ran, { box }) {
         expect(ran.stdout).toMatch(/^1\tbetting\twords\tblock\t.*\tcode$/m);
         expect(ran.stdout).toMatch(/^3\tsupport\/secrets\tpii\tmask\t.*\tcode$/m);
@@ -576,6 +579,13 @@ const GUIDES: Guide[] = [
       try({ stdout }) {
         expect(stdout).toMatch(/^block {2}by the rule no betting$/m);
         expect(stdout).toContain('"verdict":"mask","rule":null,"text":"mail [email]"');
+      },
+      recorded(ran) {
+        expect(ran.stdout).toMatch(/^pass$/m);
+        expect(ran.stdout).toMatch(/\tpay\tworkflow-input\tstart\t.*\tdraft\taudit\t1\t/);
+        const [answer] = readDocuments({ ...ran, stdout: ran.stdout.slice(ran.stdout.indexOf('{"')) });
+        expect(answer).toMatchObject({ verdict: 'block', rule: 'draft', text: null, nextCursor: null });
+        expect(JSON.stringify(answer)).not.toContain('[card]');
       },
       hits({ stdout }) {
         expect(stdout).toMatch(/\tno betting\tworkflow-input\tblock\tworkflow pay\t1\t/);

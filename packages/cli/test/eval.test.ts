@@ -48,12 +48,12 @@ describe('svc eval', () => {
     const { exitCode, stdout } = await runCli(['eval', 'mixed', '--junit', 'evals.xml'], { cwd });
     expect(exitCode).toBe(1);
     expect(stdout).toContain('mixed  below its gates');
-    expect(stdout).toContain('exact: Expected Yes., got No.');
+    expect(stdout).toContain('exact: Expected "Yes.", got "No.".');
     const xml = readFileSync(join(cwd, 'evals.xml'), 'utf8');
     expect(xml).toContain('<testsuite name="mixed" tests="2" failures="1" errors="0"');
     expect(xml).toContain('<testcase name="greets" classname="agent.desk"');
     expect(xml).toContain('name="is &lt;brief&gt; &amp; &quot;kind&quot;"');
-    expect(xml).toContain('exact 0.000: Expected Yes., got No.');
+    expect(xml).toContain('exact 0.000: Expected "Yes.", got "No.".');
   });
 
   it('prints the run as one document with --json', async () => {
@@ -70,6 +70,8 @@ describe('svc eval', () => {
     const { body } = await call<{ items: { id: string }[] }>(box, 'GET /api/evals/runs?suite=mixed');
     const id = body.items[0]?.id ?? '';
     expect((await runCli(['eval', 'get', id], { cwd })).stdout).toContain('mixed  below its gates');
+    const all = readDocument(await runCli(['eval', 'get', id, '--limit', '1', '--all', '--json'], { cwd }));
+    expect(all).toMatchObject({ run: { id, cases: [{}, {}], nextCursor: null } });
     const compared = await runCli(['eval', 'compare', id], { cwd });
     expect(compared).toMatchObject({ exitCode: 0 });
     expect(compared.stdout).toMatch(/^same\tgreets\t1\t1\t/m);

@@ -91,6 +91,7 @@ const ON_A_BOX = [
   'guardrails update {rule} --no-enabled',
   'guardrails order --ids {rule}',
   'guardrails test --text 4111-1111-1111-1111',
+  'guardrails test --run {failed}',
   'guardrails hits',
   'guardrails delete {rule} --yes',
   'config list',

@@ -4,6 +4,7 @@ import { forEachChild, literalText, memberPath, positionOf, unwrap } from './ast
 import type { Node, Position } from './ast.ts';
 import { checkCaptures } from './check/captures.ts';
 import { checkDirectives } from './check/directives.ts';
+import { findSchedulePlaces } from './schedule-places.ts';
 import { checkSettings, SETTINGS } from './check/settings.ts';
 import { exportNameOf, nameOf, readExports } from './exports.ts';
 import { findFreeNames, mayHoldFreeNames } from './free-names.ts';
@@ -45,6 +46,8 @@ export interface WorkflowFacts extends Position {
   advice?: string;
   /** Settings assigned to it: `refund.inputSchema = ...`. Left out: none. */
   settings?: string[];
+  /** Where its schedules stand, in their order. Left out: it has none. */
+  schedulePlaces?: Position[];
 }
 
 export interface StepFacts {
@@ -79,7 +82,9 @@ export function analyseFile({ code, file, parse, aliases }: AnalyseOptions): Fil
     imports: [...new Set([...readImports(program), ...found.dynamicImports])],
     exports: exported.map(({ name }) => name),
     stars: program.body.flatMap((node) => (node.type === 'ExportAllDeclaration' ? relative(node.source) : [])),
-    workflows: found.marked.filter(isWorkflow).map((one) => toWorkflow(one, exported, program)),
+    workflows: found.marked
+      .filter(isWorkflow)
+      .map((one, _index, all) => toWorkflow(one, exported, program, all.length)),
     steps: found.marked.flatMap(toStep),
     ...(agentName && { agentName }),
     ...(replay && { replay }),
@@ -153,14 +158,16 @@ function toFinding(error: unknown): Finding {
   };
 }
 
-function toWorkflow(marked: MarkedFunction, exported: Exported[], program: t.Program): WorkflowFacts {
+function toWorkflow(marked: MarkedFunction, exported: Exported[], program: t.Program, count: number): WorkflowFacts {
   const place = marked.directives.find(({ directive }) => directive === 'use workflow');
   const settings = listAssigned(program, marked.path);
   const advice = adviseExport(marked);
+  const schedulePlaces = findSchedulePlaces(program, { path: marked.path, isOnly: count === 1 });
   return {
     exportName: exportNameOf(marked, exported),
     ...(advice !== undefined && { advice }),
     ...(settings.length > 0 && { settings }),
+    ...(schedulePlaces && { schedulePlaces }),
     ...positionOf(place?.node ?? marked.node),
   };
 }

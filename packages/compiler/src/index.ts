@@ -26,6 +26,7 @@ export { transformDirectives } from './directives.ts';
 export type { TransformOptions, TransformResult } from './directives.ts';
 export type { RuntimeHost } from './host-modules.ts';
 export type { Inspect } from './build/load.ts';
+export { addPlace } from './build/place.ts';
 export { toProblem } from './load-problem.ts';
 export { findNeeds } from './needs.ts';
 export type { Need } from './needs.ts';

@@ -51,10 +51,16 @@ function toDeclared(entries: readonly ScannedEntry[], firstOf: Map<string, Probl
 }
 
 function toWorkflow(entry: ScannedWorkflow, scan: Scan, firstOf: Map<string, Problem>): WorkflowEntry {
-  const { name, file, exportName, settings, hasInputSchema, hasOutputSchema, hasStateSchema } = entry;
+  const { name, file, exportName, settings, schedulePlaces, hasInputSchema, hasOutputSchema, hasStateSchema } = entry;
   const steps = [file, ...entry.modules].flatMap((module) => listSteps(module, scan));
   const schemas = { hasInputSchema, hasOutputSchema, ...(hasStateSchema && { hasStateSchema }) };
-  const facts = { exportName, steps, ...(settings && { settings }), ...schemas };
+  const facts = {
+    exportName,
+    steps,
+    ...(settings && { settings }),
+    ...(schedulePlaces && { schedulePlaces }),
+    ...schemas,
+  };
   return { name, file, ...facts, ...problemOf(entry, firstOf) };
 }
 

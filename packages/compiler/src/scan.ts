@@ -1,4 +1,5 @@
 import { join, posix } from 'node:path';
+import type { Position } from './ast.ts';
 import { readAliases } from './aliases.ts';
 import { readAgentTexts } from './agent-texts.ts';
 import type { AgentTexts } from './agent-texts.ts';
@@ -57,6 +58,8 @@ export interface ScannedWorkflow extends ScannedEntry {
   exportName: string | null;
   /** Assigned to the function itself. Left out: none. */
   settings?: string[];
+  /** Where its schedules stand, in their order. Left out: it has none. */
+  schedulePlaces?: Position[];
   hasInputSchema: boolean;
   hasOutputSchema: boolean;
   hasStateSchema: boolean;
@@ -213,6 +216,7 @@ function scanWorkflows(walk: Walk, file: string): ScannedWorkflow[] {
     modules,
     exportName: one?.exportName ?? null,
     ...(one?.settings && { settings: one.settings }),
+    ...(one?.schedulePlaces && { schedulePlaces: one.schedulePlaces }),
     hasInputSchema: has('inputSchema', one),
     hasOutputSchema: has('outputSchema', one),
     hasStateSchema: has('stateSchema', one),

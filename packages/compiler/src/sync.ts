@@ -8,6 +8,7 @@ import { emitConnectTypes } from './emit/connect.ts';
 import { emitDatabaseTypes } from './emit/database.ts';
 import { emitManifest } from './emit/manifest.ts';
 import { emitModulesTypes } from './emit/modules.ts';
+import { emitPromptsTypes } from './emit/prompts.ts';
 import { emitSecretsTypes } from './emit/secrets.ts';
 import { emitWorkflowsTypes } from './emit/workflows.ts';
 import { findFile, writeChanged } from './files.ts';
@@ -34,6 +35,7 @@ export async function syncWorkspace({ root, scanner = openScanner(root) }: SyncO
   const scan = await scanner.scan();
   const problems = checkScan(scan, root);
   const manifest = createManifest(scan, problems);
+  const config = findFile(join(root, CONFIG_FILE)) ? CONFIG_FILE : undefined;
   const texts = {
     'manifest.json': emitManifest(manifest),
     'agents.d.ts': emitAgentsTypes(manifest),
@@ -42,7 +44,8 @@ export async function syncWorkspace({ root, scanner = openScanner(root) }: SyncO
     'config.d.ts': emitConfigTypes(manifest),
     'connect.d.ts': emitConnectTypes(manifest),
     'database.d.ts': emitDatabaseTypes(manifest),
-    'secrets.d.ts': emitSecretsTypes(findFile(join(root, CONFIG_FILE)) ? CONFIG_FILE : undefined),
+    'prompts.d.ts': emitPromptsTypes(config),
+    'secrets.d.ts': emitSecretsTypes(config),
   };
   const files = Object.entries(texts).map(([name, text]) => ({ file: `.svc/${name}`, text }));
   const written = files.filter(({ file, text }) => writeChanged(join(root, file), text)).map(({ file }) => file);

@@ -17,6 +17,7 @@ describe('a sync', () => {
       'database.d.ts',
       'manifest.json',
       'modules.d.ts',
+      'prompts.d.ts',
       'secrets.d.ts',
       'workflows.d.ts',
     ];

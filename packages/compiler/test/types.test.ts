@@ -12,13 +12,15 @@ const RUNTIME = {
     export interface WorkflowRegister {}
     export interface ConfigRegister {}
     export interface ConnectRegister {}
+    export interface PromptRegister {}
     export interface SecretRegister {}
   `,
   'runtime/index.ts': `
-    import type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister, SecretRegister } from './register.js';
-    export type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister, SecretRegister } from './register.js';
+    import type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister, PromptRegister, SecretRegister } from './register.js';
+    export type { AgentRegister, WorkflowRegister, ConfigRegister, ConnectRegister, PromptRegister, SecretRegister } from './register.js';
     export declare function secret(name: [keyof SecretRegister & string] extends [never] ? string : keyof SecretRegister & string): void;
-    export declare function defineConfig<const S extends string = never>(config: { model?: string; secrets?: readonly S[] }): { model?: string; secrets?: readonly S[] };
+    export declare function prompt(key: [keyof PromptRegister & string] extends [never] ? string : keyof PromptRegister & string): void;
+    export declare function defineConfig<const S extends string = never, const P extends string = never>(config: { model?: string; secrets?: readonly S[]; prompts?: readonly P[] }): { model?: string; secrets?: readonly S[]; prompts?: readonly P[] };
     export declare function connection<K extends keyof ConnectRegister>(id: K): void;
     export declare function start<K extends keyof WorkflowRegister>(name: K, input: WorkflowRegister[K]['input']): Promise<WorkflowRegister[K]['output']>;
     export declare function agent<K extends keyof AgentRegister>(name: K): AgentRegister[K];
@@ -36,6 +38,7 @@ const ROLLED_UP = {
     interface WorkflowRegister {}
     interface ConfigRegister {}
     interface ConnectRegister {}
+    interface PromptRegister {}
     interface SecretRegister {}
     declare function start<K extends keyof WorkflowRegister>(name: K, input: WorkflowRegister[K]['input']): Promise<WorkflowRegister[K]['output']>;
     declare function agent<K extends keyof AgentRegister>(name: K): AgentRegister[K];
@@ -43,7 +46,7 @@ const ROLLED_UP = {
     declare function sleep(time: string): Promise<void>;
     declare function defineDynamicConfig<const S>(schemas: S): S;
     declare function defineDeepAgent<const T extends { name: string }>(options: T): T;
-    export { type AgentRegister, type WorkflowRegister, type ConfigRegister, type ConnectRegister, type SecretRegister, agent, config, defineDeepAgent, defineDynamicConfig, sleep, start };
+    export { type AgentRegister, type WorkflowRegister, type ConfigRegister, type ConnectRegister, type PromptRegister, type SecretRegister, agent, config, defineDeepAgent, defineDynamicConfig, sleep, start };
   `,
 };
 
@@ -158,6 +161,21 @@ describe('the generated types', () => {
       expect.stringContaining(`'"BANK_KEY"' is not assignable to parameter of type '"MAIL_KEY" | "BANK"'`),
     ]);
     for (const files of [use, config(`defineConfig({ model: 'm' })`), config(`{ secrets: ['MAIL_KEY'] }`)])
+      expect(await compile({ files, isStrict: true })).toEqual([]);
+  });
+
+  it('name every key of a prompt that svc.config.ts lists, and any where it lists none', async () => {
+    const use = { 'use.ts': `import { prompt } from '@svc/runtime';\nprompt('greeting');\n` };
+    const config = (text: string) => ({
+      ...use,
+      'svc.config.ts': `import { defineConfig } from '@svc/runtime';\nexport default ${text};\n`,
+    });
+    const listed = config(`defineConfig({ secrets: ['MAIL_KEY'], prompts: ['greeting', 'farewell'] })`);
+    expect(await compile({ files: listed, isStrict: true })).toEqual([]);
+    expect(await compile({ files: config(`defineConfig({ prompts: ['greet', 'farewell'] })`) })).toEqual([
+      expect.stringContaining(`'"greeting"' is not assignable to parameter of type '"greet" | "farewell"'`),
+    ]);
+    for (const files of [use, config(`defineConfig({ secrets: ['A'] })`), config(`{ prompts: ['greet'] }`)])
       expect(await compile({ files, isStrict: true })).toEqual([]);
   });
 

@@ -372,6 +372,22 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       return (await find()) as Listed;
     };
 
+    test('has all of a payload that the list cuts, and edits all of it', async () => {
+      const { approvalId, runId } = await askWorkflow({
+        title: 'All of it?',
+        payload: { text: 'x'.repeat(4_500), last: 'the end' },
+      });
+      const page = await open(served().studio(`/approvals?source=workflow&open=${approvalId}`));
+      await page.getByText('the end').first().waitFor();
+      await page.keyboard.press('e');
+      const field = page.getByLabel('Arguments', { exact: true }).and(page.locator('textarea'));
+      expect(JSON.parse(await field.inputValue())).toMatchObject({ last: 'the end' });
+      await page.getByRole('button', { name: 'Approve with these' }).click();
+      expect(await finish(served().box, runId)).toMatchObject({
+        output: { decision: 'approve', input: { last: 'the end' } },
+      });
+    });
+
     test('is an inbox that empties by the keyboard', async () => {
       const [first, second, third] = [
         await askWorkflow({ title: 'First?', payload: { n: 1 } }),

@@ -74,6 +74,8 @@ export const ERROR_STATUS = {
   run_not_blocked: 409,
   run_not_replayable: 409,
   run_not_retryable: 409,
+  run_not_forkable: 409,
+  run_changed: 409,
   job_declared: 409,
   eval_run_final: 409,
   eval_run_not_final: 409,

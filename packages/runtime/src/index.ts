@@ -71,6 +71,7 @@ export type {
   ConfigRegister,
   ConnectRegister,
   DatabaseRegister,
+  PromptRegister,
   SecretRegister,
   WorkflowInput,
   WorkflowName,

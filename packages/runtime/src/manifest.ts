@@ -66,6 +66,8 @@ export interface WorkflowEntry {
   steps: StepEntry[];
   /** What the author assigned to the function itself, such as `inputSchema`. Absent: nothing. */
   settings?: string[];
+  /** Where its schedules stand in the file, in their order; one place: that of all of them. Absent: it has none. */
+  schedulePlaces?: { line: number; column: number }[];
   hasInputSchema: boolean;
   hasOutputSchema: boolean;
   /** Absent: it has none. */

@@ -13,6 +13,8 @@ export interface ConnectRegister {}
 export interface DatabaseRegister {}
 // oxlint-disable-next-line typescript/no-empty-object-type
 export interface SecretRegister {}
+// oxlint-disable-next-line typescript/no-empty-object-type
+export interface PromptRegister {}
 
 /** The names of this workspace's agents. */
 export type AgentName = keyof AgentRegister & string;
@@ -53,3 +55,6 @@ export type ConfigValueOf<K extends string> = K extends keyof ConfigRegister ? C
 
 /** A name of a secret: once `svc.config.ts` lists `secrets` one of them, any text before. */
 export type KnownSecret = [keyof SecretRegister & string] extends [never] ? string : keyof SecretRegister & string;
+
+/** A key of a prompt: once `svc.config.ts` lists `prompts` one of them, any text before. */
+export type KnownPrompt = [keyof PromptRegister & string] extends [never] ? string : keyof PromptRegister & string;

@@ -27,7 +27,14 @@ import { addKnowledge, addKnowledgeFile, deleteKnowledge, searchKnowledge } from
 import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
 import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
-import type { KnownConnection, KnownSecret, KnownWorkflow, WorkflowInput, WorkflowOutput } from './register.ts';
+import type {
+  KnownConnection,
+  KnownPrompt,
+  KnownSecret,
+  KnownWorkflow,
+  WorkflowInput,
+  WorkflowOutput,
+} from './register.ts';
 import { storageMissing } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Drizzle } from './stores/drizzle.ts';
@@ -96,10 +103,11 @@ export const svc = {
     /**
      * The published prompt of the key, of the agent or workflow that runs, or else of the workspace. Throws when there is
      * none. The run is marked with the version. In a workflow body it is recorded, so a replay has the same text.
+     * Where `svc.config.ts` lists `prompts`, the key is one of them.
      */
-    get: (key: string, options?: PromptOptions): Promise<PromptAnswer> => readPrompt(key, options),
+    get: (key: KnownPrompt, options?: PromptOptions): Promise<PromptAnswer> => readPrompt(key, options),
     /** The text of the published prompt with `{{name}}` replaced by the variable of that name. */
-    render: (key: string, variables: PromptVariables, options?: PromptOptions): Promise<string> =>
+    render: (key: KnownPrompt, variables: PromptVariables, options?: PromptOptions): Promise<string> =>
       renderPublished(key, variables, options),
   },
   config: {

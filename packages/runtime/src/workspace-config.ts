@@ -5,12 +5,16 @@ import { checkPrices } from './limits/prices.ts';
 import type { ModelPrices } from './limits/prices.ts';
 import { checkNotify } from './notify/config.ts';
 import type { NotifyReceiver } from './notify/config.ts';
+import { PROMPT_KEY, PROMPT_KEY_RULE } from './prompts/key.ts';
 import { SECRET_NAME, SECRET_NAME_RULE } from './secrets/name.ts';
 import { checkRetention } from './retention/retention.ts';
 import type { RetentionOptions } from './retention/retention.ts';
 
-/** @typeParam S the names of its secrets */
-export interface WorkspaceConfig<S extends string = string> {
+/**
+ * @typeParam S the names of its secrets
+ * @typeParam P the keys of its prompts
+ */
+export interface WorkspaceConfig<S extends string = string, P extends string = string> {
   /** The model of every agent that names none, as `<vendor>/<model>`. */
   model?: string;
   /** The model of `svc.ai.embed` where a call names none. */
@@ -27,6 +31,10 @@ export interface WorkspaceConfig<S extends string = string> {
    * says which of them are not set. Default: any name compiles.
    */
   secrets?: readonly S[];
+  /**
+   * The keys of the prompts that its code reads. `svc.prompts` with another one does not compile. Default: any key compiles.
+   */
+  prompts?: readonly P[];
   /** How long sessions and runs that are over are kept, and log records. Default: for ever; log records 14 days. */
   retention?: RetentionOptions;
   /** Who is posted a signed message when a run fails or is blocked, or an approval is asked for. Default: none. */
@@ -46,26 +54,34 @@ export interface WorkspaceConfig<S extends string = string> {
   };
 }
 
-const MEMBERS: (keyof WorkspaceConfig)[] = [
-  'model',
-  'embeddingModel',
-  'rerankModel',
-  'prices',
-  'secrets',
-  'retention',
-  'notify',
-  'users',
-  'studio',
-  'mcp',
-];
+const MEMBERS: Record<keyof WorkspaceConfig, true> = {
+  model: true,
+  embeddingModel: true,
+  rerankModel: true,
+  prices: true,
+  secrets: true,
+  prompts: true,
+  retention: true,
+  notify: true,
+  users: true,
+  studio: true,
+  mcp: true,
+};
 
 /**
  * Types `svc.config.ts`, the workspace's settings in code. Throws on a setting that there is not, on an origin or a name of
  * a secret that is none, and on a time that is none.
  */
-export function defineConfig<const S extends string = never>(config: WorkspaceConfig<S>): WorkspaceConfig<S> {
-  checkMembers('svc.config.ts', config, MEMBERS);
-  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, ['sessionDays', 'runDays', 'logDays']);
+export function defineConfig<const S extends string = never, const P extends string = never>(
+  config: WorkspaceConfig<S, P>,
+): WorkspaceConfig<S, P> {
+  checkMembers('svc.config.ts', config, Object.keys(MEMBERS));
+  checkMembers('"retention" of svc.config.ts', config.retention ?? {}, [
+    'sessionDays',
+    'runDays',
+    'evalDays',
+    'logDays',
+  ]);
   checkMembers('"studio" of svc.config.ts', config.studio ?? {}, ['corsOrigins']);
   checkMembers('"mcp" of svc.config.ts', config.mcp ?? {}, ['tools']);
   for (const origin of config.studio?.corsOrigins ?? [])
@@ -75,6 +91,7 @@ export function defineConfig<const S extends string = never>(config: WorkspaceCo
       );
   checkPrices(config.prices);
   checkSecrets(config.secrets);
+  checkPrompts(config.prompts);
   checkRetention(config.retention);
   checkNotify(config.notify);
   checkUsers(config.users);
@@ -98,6 +115,14 @@ function checkSecrets(names: unknown): void {
   const other = names.find((name) => typeof name !== 'string' || !SECRET_NAME.test(name));
   if (other !== undefined)
     throw new TypeError(`"secrets" of svc.config.ts has the entry ${JSON.stringify(other)}. ${SECRET_NAME_RULE}.`);
+}
+
+function checkPrompts(keys: unknown): void {
+  if (keys === undefined) return;
+  if (!Array.isArray(keys)) throw new TypeError('"prompts" of svc.config.ts is no list of keys.');
+  const other = keys.find((key) => typeof key !== 'string' || !PROMPT_KEY.test(key));
+  if (other !== undefined)
+    throw new TypeError(`"prompts" of svc.config.ts has the entry ${JSON.stringify(other)}. ${PROMPT_KEY_RULE}.`);
 }
 
 const USERS_MEMBERS = ['issuer', 'audience', 'jwksUrl', 'client'] as const;

@@ -26,6 +26,7 @@ export const FLOORS: readonly string[] = [
   // Who calls, over HTTP, and what an operation is.
   'http/',
   'json-value.ts',
+  'preview.ts',
   'text-pump.ts',
   'limits/',
   'auth/',

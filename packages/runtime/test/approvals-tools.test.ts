@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
+import type { InterruptPolicy } from '../src/definitions/agent.ts';
 import { call, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
-import { say, setupAgui, toldModel } from './_agui.ts';
+import { createAgent, say, serveAgui, setupAgui, toldModel } from './_agui.ts';
 
 const boxes = setupAgui();
 
@@ -88,5 +89,73 @@ describe('the approval of a tool call', () => {
     await until(() => calls.length === 1);
     expect(await get(box, id)).toMatchObject({ status: 'expired', decision: 'approve', decidedBy: null });
     await until(() => toldModel(box).at(-1)?.role === 'tool');
+  });
+});
+
+describe('the title of an approval that is a function', () => {
+  const withTitle = (title: InterruptPolicy['title']) =>
+    defineDeepAgent({ ...(createAgent() as object), name: 'helper', interruptOn: { refund: { title } } } as never);
+  const openWith = async (title: InterruptPolicy['title'], order = 'A-1') => {
+    const { box, client } = await boxes.openAgui({ agents: { helper: withTitle(title) } });
+    const agent = client('thread');
+    const { interrupts } = await say(agent, `tool:refund {"order":"${order}","amount":5}; say:Done.`);
+    const [{ id, message } = { id: '', message: '' }] = interrupts;
+    return { box, id, message, agent };
+  };
+
+  test('is made of the arguments, and shown wherever the approval is', async () => {
+    const { box, id, message } = await openWith(({ order, amount }) => `Pay ${amount} back for ${order}?`);
+    expect(message).toBe('Pay 5 back for A-1?');
+    expect(await get(box, id)).toMatchObject({ title: 'Pay 5 back for A-1?', payload: { tool: 'refund' } });
+    expect(box.logs).toEqual([]);
+  });
+
+  test('is bounded, and changes nothing of what is asked', async () => {
+    const { box, id } = await openWith((args) => {
+      args.amount = 99;
+      return `${'x'.repeat(499)}\u{1F600}${'y'.repeat(9_000)}`;
+    });
+    expect(await get(box, id)).toMatchObject({
+      title: `${'x'.repeat(499)}…`,
+      payload: { arguments: { order: 'A-1', amount: 5 } },
+    });
+  });
+
+  test.each<[string, unknown, string]>([
+    [
+      'throws',
+      () => {
+        throw new Error('No such order.');
+      },
+      'threw: No such order.',
+    ],
+    ['gives a number', () => 5, 'gave no text'],
+    ['gives nothing', () => '  ', 'gave no text'],
+    ['gives a promise that fails', async () => Promise.reject(new Error('Late.')), 'gave a promise'],
+  ])('is the default where it %s, and the log says so', async (_what, title, why) => {
+    const { box, id } = await openWith(title as InterruptPolicy['title']);
+    expect(await get(box, id)).toMatchObject({ title: 'Run "refund"?', status: 'pending' });
+    expect(box.logs).toMatchObject([{ level: 'warn', message: expect.stringContaining(why) as string }]);
+    expect(await call(box, `POST /api/approvals/${id}/decide`, { decision: 'approve' })).toMatchObject({ status: 200 });
+  });
+
+  test('stays what was asked over a restart, whatever it would be then', async () => {
+    let asked = 0;
+    const title = () => `Number ${++asked}?`;
+    const { box, id } = await openWith(title);
+    const again = await box.restart({ agents: { helper: withTitle(title) } });
+    await serveAgui(again);
+    expect(await get(again, id)).toMatchObject({ title: 'Number 1?' });
+    await call(again, `POST /api/approvals/${id}/decide`, { decision: 'approve' });
+    await until(async () => {
+      const [run] = await again.journal.listRuns({ kind: 'agent' }, { limit: 1 });
+      return run?.status === 'completed';
+    });
+    expect(asked).toBe(1);
+  });
+
+  test('is a text or a function', () => {
+    expect(() => withTitle(5 as never)).toThrow('interruptOn.refund.title is 5; it must be a text, or a function');
+    expect(() => withTitle('')).toThrow('interruptOn.refund.title is ""');
   });
 });

@@ -61,6 +61,7 @@ describe('an approval', () => {
       createdAt: TIME,
       expiresAt: TIME,
       audit: [{ at: TIME, action: 'asked', by: null }],
+      cut: [],
     });
     expect(Date.parse(String(approval.expiresAt)) - Date.parse(String(approval.createdAt))).toBeGreaterThan(3_590_000);
     await untilStatus(box, approval.runId, 'waiting');
@@ -318,6 +319,21 @@ describe('the list of approvals', () => {
       status: 400,
       body: { code: 'invalid_cursor' },
     });
+  });
+
+  test('has of a large payload the beginning, and the approval has all of it', async () => {
+    const box = await open();
+    const orders = Array.from({ length: 2_000 }, (_, id) => ({ id, by: `customer ${id}` }));
+    const large = await askOne(box, { payload: { batch: 'monday', orders } });
+    const small = await askOne(box, { payload: { batch: 'tuesday' } });
+    const [second, first] = await list(box);
+    expect(second).toMatchObject({ approvalId: small.approvalId, payload: { batch: 'tuesday' }, cut: [] });
+    expect(first).toMatchObject({ approvalId: large.approvalId, cut: ['payload'] });
+    expect(first?.payload).toMatch(/^\{"batch":"monday","orders":\[\{"id":0,"by":"customer 0"\},.{400,500}…$/);
+    expect(JSON.stringify(first).length).toBeLessThan(2_000);
+    const whole = await get(box, large.approvalId);
+    expect(whole.payload).toEqual({ batch: 'monday', orders });
+    expect(whole).not.toHaveProperty('cut');
   });
 
   test('has no other hooks', async () => {

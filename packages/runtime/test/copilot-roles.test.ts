@@ -39,6 +39,8 @@ const INPUTS: Record<string, () => Json> = {
   'memory.clear': () => ({ user: 'none' }),
   'provider.set': () => ({ baseUrl: model.url, apiKey: 'other' }),
   'runs.cancel_all': () => ({ name: 'none' }),
+  'runs.fork': () => ({ from: 'start', etag: 'none' }),
+  'runs.rewind': () => ({ from: 'start', etag: 'none' }),
   'runs.delete_all': () => ({ name: 'none' }),
   'runs.retry_all': () => ({ name: 'none' }),
   'secrets.rotate': () => ({ value: 'two' }),

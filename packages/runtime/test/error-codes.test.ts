@@ -121,6 +121,10 @@ const PROVOKED: Partial<
       return post(box, `/api/runs/${(await find())?.runId}/retry`);
     },
   },
+  run_not_forkable: { ask: async (box) => box.request(`/api/runs/${await park(box, 'hook')}/fork?from=1`) },
+  run_changed: {
+    ask: async (box) => post(box, `/api/runs/${await park(box, 'hook')}/fork`, { from: 'start', etag: 'of before' }),
+  },
   trigger_not_found: {
     ask: (box) => box.request('/api/workflows/reject/queue/nope', { method: 'DELETE' }),
   },

@@ -70,7 +70,10 @@ describe('a call that a rule holds', () => {
       await until(() => calls.length === 2);
       expect(calls[1]).toMatchObject({ input: { amount: 50 } });
       const { items } = (await call<{ items: object[] }>(box, `GET /api/guardrails/hits?ruleId=${rule.id}`)).body;
-      expect(items).toMatchObject([{ action: 'hold', side: 'tool-call', place: 'agent helper', count: 1 }]);
+      expect(items).toMatchObject([
+        { action: 'hold', side: 'tool-call', place: 'agent helper', reason: 'approved by "owner"' },
+        { action: 'hold', side: 'tool-call', place: 'agent helper', count: 1 },
+      ]);
     }));
 
   test('is run with the arguments it is edited to, once they fit the tool, and is told no where it is rejected', () =>
@@ -112,14 +115,17 @@ describe('a call that a rule holds', () => {
 });
 
 describe('a rule that holds', () => {
-  test('is one about calls, when it is made, changed and tried', () =>
+  test('judges where something can wait, when it is made, changed and tried', () =>
     withRule(async ({ box }, { id }) => {
       const refused = { status: 400, body: { code: 'invalid_request' } };
       const wrong = { name: 'other', check: SMALL, sides: ['tool-call', 'agent-output'], action: 'hold' };
       const made = await call(box, 'POST /api/guardrails', wrong);
       expect(made).toMatchObject(refused);
       expect(JSON.stringify(made.body)).toContain('agent-output');
-      const changed = await box.request(`/api/guardrails/${id}`, json({ sides: ['agent-input'] }, { method: 'PATCH' }));
+      const changed = await box.request(
+        `/api/guardrails/${id}`,
+        json({ sides: ['agent-output'] }, { method: 'PATCH' }),
+      );
       expect(changed.status).toBe(400);
       expect(await changed.json()).toMatchObject({ code: 'invalid_request', details: { param: 'action' } });
 

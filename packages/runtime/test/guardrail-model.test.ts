@@ -189,6 +189,7 @@ test('who may not change rules tries none that asks a model', async () => {
   const plane = await startPlane();
   const name = newName();
   const box = await open({
+    agents: { [name]: defineDeepAgent({ name }) },
     options: {
       host: 'image',
       registration: { installationId: plane.installationId, hmacSecret: 'f'.repeat(64) },
@@ -200,9 +201,12 @@ test('who may not change rules tries none that asks a model', async () => {
     const check = { kind: 'model', rubric: 'Nobody is insulted.', labels: ['insult'], model: JUDGE };
     const attachment = { kind: 'agent', name };
     const rule = { name, action: 'audit', sides: ['agent-output'], attachment, check };
+    const turn = { model: name, messages: [{ role: 'user', content: 'say:you idiot' }] };
+    expect((await call(box, 'POST /wire-a/v1/chat/completions', turn, await as('member'))).status).toBe(200);
     expect((await call(box, 'POST /api/guardrails', rule, await as('member'))).status).toBe(201);
     const text = { text: 'you idiot', agent: name };
-    for (const tried of [text, { text: 'you idiot', rule: { check } }]) {
+    const runs = { kind: 'agent', name };
+    for (const tried of [text, { text: 'you idiot', rule: { check } }, { runs }, { runs, rule: { check } }]) {
       expect(await call(box, 'POST /api/guardrails/test', tried, await as('viewer'))).toMatchObject({
         status: 403,
         body: { code: 'forbidden', details: { permission: 'guardrails:write' } },
@@ -212,6 +216,10 @@ test('who may not change rules tries none that asks a model', async () => {
     expect(await call(box, 'POST /api/guardrails/test', text, await as('member'))).toMatchObject({
       status: 200,
       body: { verdict: 'pass', hits: [{ action: 'audit', reason: 'insult' }] },
+    });
+    expect(await call(box, 'POST /api/guardrails/test', { runs, rule: { check } }, await as('member'))).toMatchObject({
+      status: 200,
+      body: { verdict: 'block', hits: [{ ruleName: 'draft', reason: 'insult', count: 2 }] },
     });
   } finally {
     await plane.close();

@@ -59,6 +59,25 @@ describe('a stream that is unlike the others', () => {
       [toolCall({ index: 0, id: 'c', function: { name: 'add', arguments: '{}' } }), '[DONE]'],
       { finishReason: 'tool_calls' },
     ],
+    ...[
+      ['numbers all calls 0', 0, 0] as const,
+      ['numbers no call', undefined, undefined] as const,
+      ['numbers its calls', 0, 1] as const,
+    ].map(([title, first, second]): [string, unknown[], object] => [
+      title,
+      [
+        toolCall({ index: first, id: 'a', function: { name: 'add', arguments: '{"a":1,' } }),
+        toolCall({ index: first, function: { arguments: '"b":2}' } }),
+        toolCall({ index: second, id: 'b', function: { name: 'big', arguments: '{}' } }),
+        STOP,
+      ],
+      {
+        toolCalls: [
+          { id: 'a', name: 'add', arguments: '{"a":1,"b":2}' },
+          { id: 'b', name: 'big', arguments: '{}' },
+        ],
+      },
+    ]),
     [
       'has chunks of null, of no choices, of text',
       ['null', { choices: [] }, { choices: null }, 'wait', delta({ content: 'a' }), STOP],

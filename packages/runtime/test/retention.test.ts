@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { eq } from 'drizzle-orm';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
+import { evalRunCases, evalRuns } from '../src/evals/table.ts';
 import { describeOnBoth } from './_both.ts';
 import type { RetentionOptions } from '../src/retention/retention.ts';
 import { defineConfig } from '../src/workspace-config.ts';
@@ -62,6 +64,53 @@ describe('what is over', () => {
     const run = await runWorkflow(box, 'echo');
     await until(async () => (await statusOf(box, `/api/runs/${run.runId}`)) === 404);
     expect(await statusOf(box, `/api/runs/${waiting}`)).toBe(200);
+  });
+});
+
+describe('a run of a suite', () => {
+  const toCase = (agent: string) => ({ name: 'greets', target: { kind: 'agent', name: agent }, input: 'say:hello' });
+  const launch = async (box: TestBox, agent: string) => {
+    const made = await call(box, 'POST /api/evals/cases', { ...toCase(agent), expected: 'hello' });
+    const suite = `suite-${agent}`;
+    const scorers = [{ type: 'exact' }];
+    await call(box, 'POST /api/evals/suites', { name: suite, cases: [made.body.id], scorers });
+    const { status, body } = await call(box, `POST /api/evals/suites/${suite}/run`, {});
+    expect(status).toBe(202);
+    return { run: `/api/evals/runs/${String(body.id)}`, suite: `/api/evals/suites/${suite}` };
+  };
+  /** Of live turns, of a day that has ended some minutes ago. */
+  const addOnline = async (agent: string) => {
+    const [id, position] = [randomUUID(), 0];
+    const plan = { gates: { passRate: 1, scorers: [] }, samples: 1, concurrency: 1, timeoutMs: 1_000, model: null };
+    const online = { agent, share: 1 };
+    const createdAt = new Date(Date.now() - 86_400_000 - 600_000);
+    const values = { id, suiteName: agent, plan: { ...plan, prompts: [], note: null, online }, planned: 1, createdAt };
+    const snapshot = { ...toCase(agent), input: { message: '' }, expected: null, scorers: [], tags: [] };
+    // At once: it is old enough to go.
+    await boxes.db.transaction(async (tx) => {
+      await tx.insert(evalRuns).values({ ...values, status: 'running', startedBy: 'the box' });
+      await tx.insert(evalRunCases).values({ evalRunId: id, position, caseId: id, snapshot } as never);
+    });
+    return { id, run: `/api/evals/runs/${id}` };
+  };
+  const casesOf = (id: string) => boxes.db.select().from(evalRunCases).where(eq(evalRunCases.evalRunId, id));
+
+  test('goes with its results when it has ended long enough ago; its suite and its cases stay', async () => {
+    const { box, agent } = await open({ evalDays: SOON });
+    const { run, suite } = await launch(box, agent);
+    const online = await addOnline(agent);
+    await until(async () => (await statusOf(box, run)) === 404 && (await statusOf(box, online.run)) === 404);
+    expect(await casesOf(online.id)).toEqual([]);
+    expect((await call(box, `GET ${suite}`)).body).toMatchObject({ cases: [expect.any(String)] });
+  });
+
+  test('stays where only runs go, but for one of live turns, which names what they said', async () => {
+    const { box, agent } = await open({ runDays: SOON });
+    const { run } = await launch(box, agent);
+    const online = await addOnline(agent);
+    await until(async () => (await statusOf(box, online.run)) === 404);
+    await until(async () => (await statusOf(box, run.replace('/evals', ''))) === 404);
+    expect((await call(box, `GET ${run}`)).body).toMatchObject({ status: 'completed', summary: { passed: 1 } });
   });
 });
 

@@ -65,6 +65,7 @@ describe('a run', () => {
       sessionId: null,
       parentRunId: null,
       retryOf: null,
+      forkedFrom: null,
       triggerId: null,
       startedBy: { kind: 'person', id: 'owner', client: null, key: null, user: null, role: 'owner', name: 'owner' },
       attributes: {},

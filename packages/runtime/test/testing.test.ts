@@ -133,6 +133,18 @@ describe('a workflow in a test box', () => {
     expect(await box.approvals.list()).toEqual([]);
   });
 
+  test('shows all of a payload that a list would cut', async () => {
+    const payload = { rows: Array.from({ length: 2_000 }, (_, n) => n) };
+    const ask = toModule('ask', async () => (await requestApproval({ title: 'Ship?', payload })).approved);
+    const box = await open({ workflows: { ask } });
+    const run = await box.workflow('ask').start();
+    expect((await box.approvals.next()).payload).toEqual(payload);
+    const [one] = await box.approvals.list();
+    expect(one?.payload).toEqual(payload);
+    await one?.approve();
+    expect(await run.result()).toBe(true);
+  });
+
   test('that does not end says what it waits for', async () => {
     const wait = toModule('wait', async () => (await createHook({ token: 'a' })) as unknown);
     const box = await open({ workflows: { wait } });

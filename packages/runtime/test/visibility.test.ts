@@ -198,6 +198,35 @@ describe('a turn of the copilot', () => {
     await look('viewer', 'vic', false);
   });
 
+  test('is tried on rules by those who see it alone', async () => {
+    const box = await open();
+    const asker = await as('member', 'ann');
+    await chat(box, asker, 'studio-copilot', 'mine', 'say:a falcon');
+    const [run] = (await list(box, '/api/runs', asker)).filter(({ name }) => name === 'studio-copilot');
+    const rule = { check: { kind: 'words', words: ['falcon'] }, action: 'audit' };
+    const tries = async (body: object, role: string, sub: string) => {
+      const answer = await call<{ runs: { runId: string }[]; code?: string }>(
+        box,
+        'POST /api/guardrails/test',
+        { ...body, rule },
+        await as(role, sub),
+      );
+      return [answer.status, answer.body.runs?.map(({ runId }) => runId) ?? answer.body.code];
+    };
+    for (const [role, sub] of [
+      ['member', 'ann'],
+      ['owner', 'olga'],
+    ] as const)
+      expect(await tries({ runId: run?.runId }, role, sub)).toEqual([200, [run?.runId]]);
+    for (const [role, sub] of [
+      ['member', 'bob'],
+      ['viewer', 'vic'],
+    ] as const) {
+      expect(await tries({ runId: run?.runId }, role, sub)).toEqual([404, 'run_not_found']);
+      expect(await tries({ runs: { name: 'studio-copilot' } }, role, sub)).toEqual([200, []]);
+    }
+  });
+
   test('that waits for a person is in no one’s inbox', async () => {
     const box = await open();
     const asker = await as('owner', 'olga');

@@ -230,23 +230,6 @@ describe('tools the box runs', () => {
     },
   );
 
-  test.each([
-    ['all calls 0', [0, 0]],
-    ['none', [undefined, undefined]],
-    ['as it should', [0, 1]],
-  ])('of a provider that numbers %s are kept apart', async (_title, [first, second]) => {
-    const wire = await scripted([
-      { tool_calls: [{ ...toCall('add', '{"a":1,'), index: first }] },
-      { tool_calls: [{ index: first, function: { arguments: '"b":2}' } }] },
-      { tool_calls: [{ ...toCall('big', '{}'), index: second }] },
-    ]);
-    const { message } = (await ask(wire, 'hi')).choices[0] ?? {};
-    expect(message?.tool_calls).toMatchObject([
-      { id: 'add', function: { name: 'add', arguments: '{"a":1,"b":2}' } },
-      { id: 'big', function: { name: 'big', arguments: '{}' } },
-    ]);
-  });
-
   test('end after the step budget with a sentence', async () => {
     const agent = defineDeepAgent({ name: 'helper', ...AGENT, maxSteps: 2 });
     const wire = await open({ agents: { helper: agent } });

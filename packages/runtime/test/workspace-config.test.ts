@@ -14,6 +14,8 @@ test.each([
     { prices: { m: { inputPerMillion: 1, outputPerMillion: 1, cached: 1 } } },
     '"cached" is no member of "prices" of svc.config.ts for "m"',
   ],
+  [{ prompts: 'greeting' }, '"prompts" of svc.config.ts is no list of keys.'],
+  [{ prompts: ['greeting', '-x'] }, '"prompts" of svc.config.ts has the entry "-x". Use 1 to 64 letters'],
   [{ secrets: 'BANK_KEY' }, '"secrets" of svc.config.ts is no list of names.'],
   [{ secrets: ['BANK_KEY', '1st'] }, '"secrets" of svc.config.ts has the entry "1st". Use 1 to 128 letters'],
   [{ mcp: { tool: true } }, '"tool" is no member of "mcp" of svc.config.ts'],

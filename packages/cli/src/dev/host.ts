@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { createScanner, syncWorkspace, WORKSPACE_ENVIRONMENT as ENVIRONMENT } from '@svc/compiler';
+import { addPlace, createScanner, syncWorkspace, WORKSPACE_ENVIRONMENT as ENVIRONMENT } from '@svc/compiler';
 import type { Problem, Program, WorkspaceConfig } from '@svc/runtime/host';
 import { formatProblem } from '../terminal/format.ts';
 import { shareRuntime } from '../workspace/share-runtime.ts';
@@ -63,7 +63,7 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
   const list = (): Problem[] => [...problems, ...config.problems];
 
   const report = (found: readonly Problem[]): boolean => {
-    const text = [...list(), ...found].filter(isFirst).map(formatProblem).join('\n');
+    const text = [...list(), ...found.map((one) => addPlace(root, one))].filter(isFirst).map(formatProblem).join('\n');
     if (text !== '' && text !== shown) say(text);
     shown = text;
     return text !== '';

@@ -9,13 +9,14 @@ import { formatCard } from './card.ts';
 import { listColumns } from './columns.ts';
 import type { OperateVerb } from './form.ts';
 import type { Row } from './row.ts';
+import { findListed } from './spec.ts';
 import type { OperationSpec } from './spec.ts';
 
 /** What an operation answered, for a program and for a person. */
 export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; verb: OperateVerb }): Answer {
   const exitCode = verb.exitCode?.(answer) ?? EXIT.ok;
   const table = { named: verb.columns, now: Date.now() };
-  const hint = verb.hint?.(answer) ?? describeNext(answer);
+  const hint = verb.hint?.(answer) ?? describeNext(answer, spec);
   return {
     data: verb.wrap === undefined ? answer : { [verb.wrap]: answer },
     human: (style) => {
@@ -41,8 +42,9 @@ export function toPayload({ output }: OperationSpec, { wrap, stream }: OperateVe
 
 // --- internal ---
 
-function describeNext({ nextCursor }: Row): string | undefined {
-  return typeof nextCursor === 'string' ? `There are more: add --cursor ${nextCursor}, or --all` : undefined;
+function describeNext({ nextCursor }: Row, spec: OperationSpec): string | undefined {
+  if (typeof nextCursor !== 'string') return undefined;
+  return `There are more: add --cursor ${nextCursor}${findListed(spec) === undefined ? '' : ', or --all'}`;
 }
 
 /** Members every list has are not described by each operation. */

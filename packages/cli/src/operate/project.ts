@@ -11,7 +11,7 @@ import type { OperateVerb } from './form.ts';
 import type { Row } from './row.ts';
 import { toRequest } from './request.ts';
 import { listRequired, readInput, toSignature } from './signature.ts';
-import { loadSpec } from './spec.ts';
+import { findListed, loadSpec } from './spec.ts';
 import type { OperationSpec } from './spec.ts';
 import { findKind, findWholeId, ID_MEMBERS } from './short-id.ts';
 import { toRecords } from './stream.ts';
@@ -102,12 +102,14 @@ function call(client: Client, spec: OperationSpec, input: Row): Promise<Row> {
 
 async function readAll(client: Client, spec: OperationSpec, input: Row): Promise<Row> {
   const items: unknown[] = [];
+  const listed = findListed(spec) ?? 'items';
   let cursor = input.cursor;
   for (;;) {
     const page = await call(client, spec, { limit: PAGE, ...input, cursor });
-    items.push(...(page.items as unknown[]));
+    items.push(...(page[listed] as unknown[]));
     // A box that answers the same cursor again would be asked for ever.
-    if (typeof page.nextCursor !== 'string' || page.nextCursor === cursor) return { ...page, items, nextCursor: null };
+    if (typeof page.nextCursor !== 'string' || page.nextCursor === cursor)
+      return { ...page, [listed]: items, nextCursor: null };
     cursor = page.nextCursor;
   }
 }

@@ -24,8 +24,10 @@ export function findKind(path: string): { kind: Kind; param: string } | undefine
 /** Members of an input that hold the id of a run, a session or a queued start. */
 export const ID_MEMBERS: Record<string, Kind | undefined> = {
   run: 'run',
+  runId: 'run',
   parent: 'run',
   retryOf: 'run',
+  forkedFrom: 'run',
   session: 'session',
   triggerId: 'start',
   with: 'eval run',

@@ -6,7 +6,7 @@ import type { OperateVerb } from './form.ts';
 import type { Row } from './row.ts';
 import { readMember, toFlags, toMember } from './members.ts';
 import type { Member } from './members.ts';
-import { listParams } from './spec.ts';
+import { findListed, listParams } from './spec.ts';
 import type { OperationSpec } from './spec.ts';
 
 /** What may be typed behind a verb of an operation, and what it stands for. */
@@ -44,7 +44,7 @@ export function toSignature(spec: OperationSpec, verb: OperateVerb): Signature {
         ]),
       ),
     ),
-    ...('cursor' in schemas ? { all: ALL_ARG } : {}),
+    ...(findListed(spec) === undefined ? {} : { all: ALL_ARG }),
     ...(asks ? { yes: YES_ARG } : {}),
     ...TARGET_ARGS,
   };

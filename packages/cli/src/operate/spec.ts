@@ -30,6 +30,12 @@ export async function loadSpec(id: string): Promise<OperationSpec> {
   return toSpec(op);
 }
 
+/** The member of an answer that goes on with the next page. Undefined: its pages are no list. */
+export function findListed({ input, output }: Pick<OperationSpec, 'input' | 'output'>): string | undefined {
+  if (!('cursor' in (input.properties ?? {}))) return undefined;
+  return LISTED.find((name) => name in (output.properties ?? {}));
+}
+
 /** Every operation, for the build to note. */
 export async function listSpecs(): Promise<OperationSpec[]> {
   const { OPERATIONS } = await import('@svc/runtime/host');
@@ -48,6 +54,9 @@ export function listMembers(schema: Schema): Record<string, Schema> {
 }
 
 // --- internal ---
+
+/** `cases`: of one run of a suite. */
+const LISTED = ['items', 'cases'];
 
 /** Written by the build beside what it builds; the sources have none. */
 function readNoted(): OperationSpec[] | undefined {

@@ -68,11 +68,12 @@ export const guardrails = operateGroup({
       columns: COLUMNS,
     },
     test: {
-      summary: 'Try the rules, or one that is not kept yet, on a text; nothing is changed or recorded.',
+      summary:
+        'Try the rules, or one that is not kept yet, on a text or a recorded run; nothing is changed or recorded.',
       operation: 'guardrails.test',
       examples: [
         'svc guardrails test --text "mail ada@example.com" --agent-name support',
-        `svc guardrails test --file letter.txt --rule '{"check":{"kind":"injection"},"action":"block"}' --json`,
+        `svc guardrails test --run ${SAMPLE_ID} --rule '{"check":{"kind":"injection"},"action":"block"}' --json`,
       ],
       form: async () => (await import('../operate/guardrail-card.ts')).DRY_RUN,
     },

@@ -12,6 +12,7 @@ const TYPES = [
   'connect.d.ts',
   'database.d.ts',
   'modules.d.ts',
+  'prompts.d.ts',
   'secrets.d.ts',
   'workflows.d.ts',
 ];

@@ -324,6 +324,18 @@ describe('an edit that does not work leaves the last good version answering', ()
     await answers('word-fixed');
   });
 
+  it('a schedule that cannot work, at its place', async () => {
+    const heard = listen();
+    const late = (cron: string) =>
+      `export async function late() {\n  'use workflow';\n}\nexport const schedules = [\n  { cron: '${cron}' },\n];\n`;
+    workspace.write('workflows/late.workflow.ts', late('61 * * * *'));
+    await says(heard, 'workflows/late.workflow.ts:5:11', '"61 * * * *" is not usable', '> 5 |');
+    const reloaded = listen();
+    workspace.write('workflows/late.workflow.ts', late('1 0 1 1 *'));
+    await says(reloaded, 'reloaded workflows/late.workflow.ts');
+    workspace.remove('workflows/late.workflow.ts');
+  });
+
   it('a module that throws', async () => {
     const heard = listen();
     workspace.write('lib/word.ts', `export const word = 'lost';\nthrow new Error('no luck today');\n`);

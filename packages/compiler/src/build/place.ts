@@ -3,9 +3,10 @@ import type { Problem } from '@svc/runtime/host';
 import { findText } from '../files.ts';
 import { frameOf } from '../code-frame.ts';
 
-/** Of exports that are not usable the runtime knows the file alone: adds the line that exports them, and its frame. */
+/** Of most exports that are not usable the runtime knows the file alone: adds the line that exports them, and its frame. */
 export function addPlace(root: string, problem: Problem): Problem {
   if (problem.frame !== '') return problem;
+  if (problem.line > 1 || problem.column > 1) return { ...problem, frame: frameOf(root, problem) };
   const place = findExport(findText(join(root, problem.file)) ?? '', problem) ?? problem;
   return { ...problem, ...place, frame: frameOf(root, { ...problem, ...place }) };
 }

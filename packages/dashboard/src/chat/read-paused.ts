@@ -109,6 +109,7 @@ function toInterrupts(approvals: readonly Approval[], made: readonly ChatMessage
   const order = open.map(({ id }) => id);
   const interrupts = approvals.map((approval): AgentInterrupt => {
     const { tool, arguments: args } = (approval.payload ?? {}) as { tool?: string; arguments?: unknown };
+    if (tool === undefined) return toTextInterrupt(approval);
     const at = open.findIndex((call) => call.function.name === tool && isSameJson(call, args));
     const [call] = at < 0 ? [] : open.splice(at, 1);
     return {
@@ -121,7 +122,14 @@ function toInterrupts(approvals: readonly Approval[], made: readonly ChatMessage
       metadata: { svc: { tool, arguments: args, allow: approval.allow ?? ['approve', 'edit', 'reject'] } },
     };
   });
-  return interrupts.toSorted((a, b) => order.indexOf(a.toolCallId) - order.indexOf(b.toolCallId));
+  const placeOf = ({ toolCallId = '' }: AgentInterrupt) => order.indexOf(toolCallId);
+  return interrupts.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+/** Of a text that a guardrail holds. */
+function toTextInterrupt({ approvalId: id, title: message, allow }: Approval): AgentInterrupt {
+  const asked = { allow: allow ?? ['approve', 'reject'] };
+  return { id, reason: 'confirmation', message, responseSchema: {}, metadata: { svc: asked } };
 }
 
 function isSameJson(call: ChatToolCall, args: unknown): boolean {

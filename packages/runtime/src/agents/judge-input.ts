@@ -4,7 +4,10 @@ import type { Findings, Judged } from '../guardrails/findings.ts';
 import { judgeText, judgeValue } from '../guardrails/judge.ts';
 import type { About } from '../guardrails/judge.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
-import { withoutWholes } from '../guardrails/rules.ts';
+import { withoutHolds, withoutWholes } from '../guardrails/rules.ts';
+import { toHeldBy } from '../approvals/held-text.ts';
+import { splitName } from '../definitions/subagents.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import type { SideRules } from '../guardrails/rules.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 
@@ -14,7 +17,7 @@ export type TurnGuardrails = Pick<Guardrails, 'rules' | 'record'>;
 /**
  * What a turn is asked with, as it may be recorded. Throws `agent_guardrail_blocked`, which names the rule, and
  * `store_unavailable` while the rules cannot be read. A client that has no session sends the conversation each time: all of
- * it is masked, and what needs the whole of a text judges what is new.
+ * it is masked, and what needs the whole of a text, or holds it, judges what is new. What a rule holds says so.
  */
 export async function judgeTurnInput(
   guardrails: TurnGuardrails | undefined,
@@ -36,7 +39,7 @@ export async function judgeTurnInput(
   const results = { findings: judgedResults, about };
   const system = [];
   const messages = [];
-  const [olderRules, olderResultRules] = [rules, resultRules].map((one) => one && withoutWholes(one));
+  const [olderRules, olderResultRules] = [rules, resultRules].map((one) => one && withoutHolds(withoutWholes(one)));
   for (const text of input.system) system.push(await readText(rules, text, asked));
   for (const [index, message] of input.messages.entries()) {
     const isNew = index >= newFrom;
@@ -44,7 +47,9 @@ export async function judgeTurnInput(
       messages.push(await readResult(isNew ? resultRules : olderResultRules, message, results));
     else messages.push(await readMessage(isNew ? rules : olderRules, message, asked));
   }
-  const { blocked, found } = findings.toAnswer();
+  const { blocked: refused, held, found } = findings.toAnswer();
+  // What the copilot waits for is for the person who asks it, and in no inbox.
+  const blocked = refused ?? (splitName(name).agent === COPILOT_AGENT ? held : undefined);
   // What is refused has no run.
   const of = { place: `agent ${name}`, runId: blocked ? null : runId, askedBy };
   guardrails.record(found, { side: 'agent-input', ...of });
@@ -55,7 +60,8 @@ export async function judgeTurnInput(
       `refuses what agent "${name}" is asked. Ask without what it looks for.`,
       blocked,
     );
-  return { ...input, system, messages };
+  const judged = { ...input, system, messages };
+  return held ? { ...judged, held: { ...toHeldBy(held), from: newFrom } } : judged;
 }
 
 /** What the model reads of a result that a rule keeps from it. */

@@ -23,7 +23,8 @@ import type { ConversationMessage, ConversationSummary, TurnInput } from './turn
 import { NO_STATE } from '../tools/state.ts';
 import { beganWithoutInstructions, readInstructions } from './turn/instructions.ts';
 import { listModelCalls } from './reading/recorded-messages.ts';
-import { runTurn } from './turn/turn.ts';
+import { holdInput } from './turn/held-input.ts';
+import { beginTurn, runTurn } from './turn/turn.ts';
 import type { TurnAdded } from './turn/options.ts';
 
 export type TurnRun = Pick<RunRow, 'runId' | 'name' | 'sessionId' | 'parentRunId' | 'startedBy'> &
@@ -95,6 +96,12 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
       },
       async run() {
+        const emit = live.emitterOf(runId, { isJoined: session !== undefined });
+        const execution = bodyOf('runTurn');
+        const { held } = input;
+        beginTurn(execution, run.name, emit);
+        // Before anyone is asked anything about it.
+        if (held) await holdInput(execution, { agent: run.name, input: { ...input, held }, emit });
         const isRecorded = !beganWithoutInstructions(found);
         const instructions = [published ?? (await readInstructions(agent, { isRecorded })), ...notes];
         const showEarlier = await remembering?.recall();
@@ -112,9 +119,9 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
             const messages = showEarlier ? await showEarlier(request.messages) : request.messages;
             return callModel({ ...request, messages: await files.forModel(sessionId, messages) }, reply, signal);
           },
-          emit: live.emitterOf(runId, { isJoined: session !== undefined }),
+          emit,
           untilTaken: (signal) => live.untilTaken(runId, signal),
-          ...(guardrails ? { guard: createTurnGuard(guardrails, bodyOf('runTurn').run) } : {}),
+          ...(guardrails ? { guard: createTurnGuard(guardrails, execution.run) } : {}),
           ...hiding(run.name, hideArguments),
           ...budgetOf(run.name),
           ...(output ? { output } : {}),

@@ -13,15 +13,20 @@ import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
+import { previewOfLarge } from '../preview.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import { isOfCall } from './tool-approval.ts';
 import type { HideArguments, ToolApproval } from './tool-approval.ts';
 import { digestArguments, requireApprover, requireShown } from './approvers.ts';
+import { toDecisionHit } from './decision-hit.ts';
+import type { RecordHit } from './decision-hit.ts';
+import { isOfText } from './held-text.ts';
+import type { HeldApproval } from './held-text.ts';
 import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
-import { checkToolDecision } from './tool-decision.ts';
+import { checkTextDecision, checkToolDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
@@ -43,7 +48,9 @@ export const Approval = z.object({
   allow: z
     .array(z.enum(['approve', 'edit', 'reject']))
     .nullable()
-    .describe('What may be decided about a tool call; null: all, and the input is for the workflow to read'),
+    .describe(
+      'What may be decided about a tool call, or a text that a guardrail holds; null: all, and the input is for the workflow to read',
+    ),
   by: z
     .enum(['operator', 'user'])
     .describe('Who decides; `user`: whoever has the conversation, over its wire, and operators, too'),
@@ -58,6 +65,21 @@ export const Approval = z.object({
   audit: z.array(z.object({ at: z.iso.datetime(), action: z.string(), by: z.string().nullable() })),
 });
 export type Approval = z.infer<typeof Approval>;
+
+/** An approval in a list. */
+export const ListedApproval = Approval.extend({
+  cut: z
+    .array(z.enum(['payload']))
+    .describe(
+      'What is too large for a list: there it is a text, the beginning of its JSON. The approval by its id has it',
+    ),
+});
+export type ListedApproval = z.infer<typeof ListedApproval>;
+
+export function toListedApproval(approval: Approval): ListedApproval {
+  const preview = previewOfLarge(approval.payload);
+  return preview === undefined ? { ...approval, cut: [] } : { ...approval, payload: preview, cut: ['payload'] };
+}
 
 export interface ApprovalFilter {
   status?: ApprovalStatus;
@@ -100,10 +122,12 @@ export interface ApprovalsOptions {
   /** What is recorded of the arguments of the copilot's calls. Default: all. */
   hideArguments?: HideArguments | undefined;
   hidden?: Hidden;
+  /** Records what was decided about what a guardrail holds. Absent: nothing does. */
+  recordHit?: RecordHit | undefined;
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { journal, engine, checkArguments, hideArguments, hidden } = options;
+  const { journal, engine, checkArguments, hideArguments, hidden, recordHit } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -119,7 +143,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   };
   const check = async ({ hook }: HookEntry, decision: Decision): Promise<void> => {
     const asked = readDetail(hook);
-    if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
+    if (isOfText(asked)) checkTextDecision(asked, decision);
+    else if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
   };
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
     if (isOfCopilot(readDetail(hook)))
@@ -208,15 +233,14 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const { decision, note = null, input: edited = null } = given;
       const input = await toRecorded(entry, edited);
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
-      const how: ResumeOptions = { verdict: VERDICTS[decision] };
-      if (key !== undefined)
-        how.idempotency = { key, digest: digestOf(encode({ decision, note, input: withoutSealed(input) }, 'body')) };
+      const how: ResumeOptions = { verdict: VERDICTS[decision], ...toKeyed(key, { decision, note, input }) };
       const result = await engine.resumeHook(approvalId, event, how);
       if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
       if (!result || result.outcome === 'closed' || result.outcome === 'full')
         throw new BoxError('approval_closed', 'The run that asked has ended; nothing is left to decide.');
       const approval = toApproval({ ...entry, hook: result.hook, first: result.event });
       if (result.outcome === 'already') throw alreadyDecided(approval);
+      if (result.outcome === 'resumed') recordHit?.(...toDecisionHit(readDetail(entry.hook), approval));
       return approval;
     },
     without: (more) => createApprovals({ ...options, hidden: more }),
@@ -232,6 +256,15 @@ export function alreadyDecided(approval: Approval): BoxError {
 }
 
 // --- internal ---
+
+/** What the decision is that may be sent again under the key. */
+function toKeyed(
+  key: string | undefined,
+  { input, ...decided }: Pick<ApprovalEvent, 'decision' | 'note' | 'input'>,
+): Pick<ResumeOptions, 'idempotency'> {
+  if (key === undefined) return {};
+  return { idempotency: { key, digest: digestOf(encode({ ...decided, input: withoutSealed(input) }, 'body')) } };
+}
 
 const VERDICTS = { approve: 'approved', reject: 'rejected' } as const;
 
@@ -252,6 +285,7 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
 /** What is kept with the hook: of a tool, what is asked of it too. */
 type Detail = { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
   | ToolApproval
+  | HeldApproval
   | { source?: 'workflow' }
 );
 
@@ -284,11 +318,11 @@ function toApproval({ hook, first, sessionId }: HookEntry): Approval {
     decision: answer?.decision ?? null,
     note: answer?.note ?? null,
     decidedBy: answer?.by ?? null,
-    allow: isOfCall(asked) ? [...asked.allow] : null,
+    allow: isOfCall(asked) || isOfText(asked) ? [...asked.allow] : null,
     by: (isOfCall(asked) && asked.by) || 'operator',
     approvers: (isOfCall(asked) && asked.approvers && [...asked.approvers]) || null,
     argsDigest: isOfCall(asked) ? digestArguments(toArguments(payload)) : null,
-    description: (isOfCall(asked) && asked.description) || null,
+    description: ((isOfCall(asked) || isOfText(asked)) && asked.description) || null,
     createdAt: toIso(hook.createdAt),
     expiresAt: expiresAt ? toIso(expiresAt) : null,
     audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],

@@ -3,7 +3,7 @@ import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { toDecider } from './approvers.ts';
-import { Approval, ApprovalSource, ApprovalStatus } from './approvals.ts';
+import { Approval, ApprovalSource, ApprovalStatus, ListedApproval, toListedApproval } from './approvals.ts';
 import { Decision } from './decision.ts';
 import type { Approvals } from './approvals.ts';
 
@@ -26,12 +26,14 @@ export const listApprovals = operation({
     user: z.string().optional().describe('What a client calls its user'),
     ...Page,
   }),
-  output: z.object({ items: z.array(Approval), nextCursor: z.string().nullable() }),
-  handle: ({ approvals }, { status, source, run, client, user, limit, cursor }) =>
-    approvals.list(
+  output: z.object({ items: z.array(ListedApproval), nextCursor: z.string().nullable() }),
+  async handle({ approvals }, { status, source, run, client, user, limit, cursor }) {
+    const { items, nextCursor } = await approvals.list(
       withoutUndefined({ status, source, runId: run, client, user, isInbox: true as const }),
       withoutUndefined({ limit, cursor }),
-    ),
+    );
+    return { items: items.map(toListedApproval), nextCursor };
+  },
 });
 
 export const getApproval = operation({

@@ -1,5 +1,6 @@
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
+import type { Guardrails } from '../guardrails/guardrails.ts';
 import { defineRoom } from '../operations/room.ts';
 import { createApprovals } from './approvals.ts';
 import type { ApprovalsOptions } from './approvals.ts';
@@ -9,11 +10,12 @@ export interface Given {
   journal: Journal;
   engine: Engine;
   agents: Pick<ApprovalsOptions, 'checkArguments' | 'hideArguments'>;
+  guardrails: Pick<Guardrails, 'record'>;
 }
 
 export const approvalsRoom = defineRoom({
   name: 'approvals',
   operations: [listApprovals, getApproval, decideApproval],
-  create: ({ journal, engine, agents }: Given) =>
-    createApprovals({ journal, engine, checkArguments: agents.checkArguments, hideArguments: agents.hideArguments }),
+  create: ({ journal, engine, agents: { checkArguments, hideArguments }, guardrails: { record: recordHit } }: Given) =>
+    createApprovals({ journal, engine, checkArguments, hideArguments, recordHit }),
 });

@@ -16,6 +16,8 @@ export interface ToolApproval {
   description?: string;
   /** The name of the guardrail that holds it. */
   rule?: string;
+  /** Absent: none holds it, or it has waited since the box was an older one. */
+  ruleId?: string;
 }
 
 /**
@@ -28,7 +30,7 @@ export type HideArguments = (
   run: Pick<RunRow, 'runId' | 'attributes' | 'startedBy'>,
 ) => Promise<string>;
 
-/** Whether an approval from there is about a call of a tool. */
-export function isOfCall<T extends { source?: string }>(approval: T): approval is T & Pick<ToolApproval, 'source'> {
-  return approval.source === 'tool' || approval.source === 'guardrail';
+/** Whether an approval is about a call of a tool. */
+export function isOfCall<T extends object>(approval: T): approval is T & ToolApproval {
+  return 'tool' in approval;
 }

@@ -1,5 +1,6 @@
 import { BoxError } from '../errors.ts';
 import type { Decision } from './decision.ts';
+import type { HeldApproval } from './held-text.ts';
 import type { ToolApproval } from './tool-approval.ts';
 
 type CheckArguments = (agent: string, tool: string, args: unknown) => Promise<{ path: unknown[]; message: string }[]>;
@@ -24,4 +25,11 @@ export async function checkToolDecision(
     throw new BoxError('invalid_request', `"${tool}" does not take these arguments. ${issues[0]?.message ?? ''}`, {
       details: { issues },
     });
+}
+
+/** Throws `invalid_request` when a text that waits may not be decided so: it goes on as it is, or not at all. */
+export function checkTextDecision({ rule, allow }: HeldApproval, { input }: Decision): void {
+  if (input === undefined || input === null) return;
+  const message = `What the guardrail "${rule}" holds goes on as it is, or not at all. Decide without "input".`;
+  throw new BoxError('invalid_request', message, { details: { allow } });
 }

@@ -1,6 +1,7 @@
 import { createAgents } from '../agents/agents.ts';
 import type { Agents } from '../agents/agents.ts';
 import { createAskGuardrailModel } from '../agents/model/ask-guardrail-model.ts';
+import { createJudgeRecorded } from '../agents/reading/judge-recorded.ts';
 import { createTurnFiles } from '../agents/files/turn-files.ts';
 import type { TurnFiles } from '../agents/files/turn-files.ts';
 import type { SessionStore } from '../agents/turn/session-store.ts';
@@ -10,6 +11,7 @@ import type { Auth } from '../auth/auth.ts';
 import { createCredentialWatch } from '../auth/credential-watch.ts';
 import type { CredentialWatch } from '../auth/credential-watch.ts';
 import type { AskModel } from '../guardrails/checks/whole.ts';
+import type { JudgeRecorded } from '../guardrails/recorded.ts';
 import type { CatalogOverrides } from '../catalog/overrides.ts';
 import { createUsedOnce } from '../stores/used-once.ts';
 import { createProjectTables } from '../catalog/project-tables.ts';
@@ -48,6 +50,7 @@ export interface Parts {
   auth: Auth;
   confirmations: BoxConfirmations;
   copilot: Copilot;
+  judgeRecorded: JudgeRecorded;
   notify: Notify;
   opening: Opening;
   overrides: CatalogOverrides;
@@ -134,6 +137,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         log,
       }),
   },
+  judgeRecorded: { create: ({ journal, engine }) => createJudgeRecorded({ journal, engine }) },
   notify: {
     create: ({ journal, approvals, options, secrets, url, version, foundation: { mask }, log, telemetry }) =>
       createNotify({
@@ -173,7 +177,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
       }),
   },
   retention: {
-    create: ({ options, sessions, journal, foundation, logs, guardrails, settings, log }) =>
+    create: ({ options, sessions, journal, foundation, logs, guardrails, evals, isBlank, settings, log }) =>
       createRetention({
         settings: options.retention ?? (() => ({})),
         sessions,
@@ -181,6 +185,9 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         deleteRuns: foundation.deleteRuns,
         logs: options.records && logs,
         hits: guardrails,
+        evalRuns: {
+          removeOlder: async (age, limit) => (isBlank() ? 0 : evals.runs.removeOlder(age, limit)),
+        },
         logDays: options.logRetentionDays ?? settings.logRetentionDays,
         log,
         ...(options.retentionEveryMs === undefined ? {} : { everyMs: options.retentionEveryMs }),

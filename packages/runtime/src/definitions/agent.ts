@@ -109,8 +109,12 @@ export interface InterruptPolicy {
    * of them is refused, whatever else its role may do. Default: every operator.
    */
   approvers?: readonly string[];
-  /** What a person is asked. Default: `Run "<tool>"?` */
-  title?: string;
+  /**
+   * What a person is asked: text, or a function of the arguments as the model wrote them; of what that gives the first 500
+   * characters. Where it throws, or gives no text, it is logged and the default is shown. Default: `Run "<tool>"?`
+   */
+  // oxlint-disable-next-line typescript/no-explicit-any -- the author knows what the tool takes
+  title?: string | ((args: any) => string);
   /** What they should know to decide, as text. */
   description?: string;
   /** What the person may do. Default: all three. */

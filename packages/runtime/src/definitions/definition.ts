@@ -104,15 +104,20 @@ function checkPolicy(name: string, policy: unknown): void {
   if (by !== undefined && by !== 'operator' && by !== 'user')
     throw new TypeError(`${place}.by is ${show(by)}; it must be "operator" or "user".`);
   checkApprovers(place, { by, approvers });
-  for (const [member, text] of Object.entries({ title, description }))
-    if (text !== undefined && (typeof text !== 'string' || text === ''))
-      throw new TypeError(`${place}.${member} is ${show(text)}; it must be a text.`);
+  if (title !== undefined && typeof title !== 'function' && !isText(title))
+    throw new TypeError(`${place}.title is ${show(title)}; it must be a text, or a function that gives one.`);
+  if (description !== undefined && !isText(description))
+    throw new TypeError(`${place}.description is ${show(description)}; it must be a text.`);
   const isList = Array.isArray(allow) && allow.length > 0 && allow.every((one) => DECISIONS.includes(one));
   if (allow !== undefined && !isList)
     throw new TypeError(`${place}.allow is ${show(allow)}; it must be a list of "approve", "edit" and "reject".`);
   if (fallback !== undefined && fallback !== 'approve' && fallback !== 'reject')
     throw new TypeError(`${place}.fallback is ${show(fallback)}; it must be "approve" or "reject".`);
   if (timeout !== undefined) checkPart(`${place}.timeout`, () => parseDuration(timeout as number | string));
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
 }
 
 function checkApprovers(place: string, { by, approvers }: { by: unknown; approvers: unknown }): void {

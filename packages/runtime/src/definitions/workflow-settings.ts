@@ -1,5 +1,5 @@
 import { nextFire } from './cron.ts';
-import type { WorkflowEntry } from '../manifest.ts';
+import type { Problem, WorkflowEntry } from '../manifest.ts';
 
 /** What happens to a start while the lock is held. */
 export type ConflictPolicy = 'queue' | 'reject' | 'replace' | 'join';
@@ -46,10 +46,22 @@ export function toSchedules(entry: WorkflowEntry, schedules: unknown): ScheduleD
   const isList =
     Array.isArray(schedules) &&
     schedules.every((item) => typeof (item as ScheduleDeclaration | null)?.cron === 'string');
-  if (!isList)
-    throw new Error(`"schedules" of "${entry.file}" must be an array of { cron, timeZone?, input?, name? }.`);
+  if (!isList) {
+    const index = Array.isArray(schedules) ? schedules.findIndex((item) => typeof Object(item).cron !== 'string') : 0;
+    throw placed(
+      new Error(`"schedules" of "${entry.file}" must be an array of { cron, timeZone?, input?, name? }.`),
+      entry,
+      index,
+    );
+  }
   checkNames(entry, schedules as ScheduleDeclaration[]);
-  for (const { cron, timeZone } of schedules as ScheduleDeclaration[]) nextFire(cron, timeZone ?? null, Date.now());
+  for (const [index, { cron, timeZone }] of (schedules as ScheduleDeclaration[]).entries()) {
+    try {
+      nextFire(cron, timeZone ?? null, Date.now());
+    } catch (error) {
+      throw placed(error as Error, entry, index);
+    }
+  }
   return schedules as ScheduleDeclaration[];
 }
 
@@ -64,6 +76,15 @@ function checkNames(entry: WorkflowEntry, schedules: ScheduleDeclaration[]): voi
     (name, index) => typeof name !== 'string' || !NAME.test(name) || names.indexOf(name) < index,
   );
   if (wrong === undefined) return;
+  const at = schedules.findLastIndex(({ name }) => name === wrong);
   const reason = 'A name begins with a letter, has up to 100 letters, digits and . _ -, and is there once.';
-  throw new Error(`"schedules" of "${entry.file}" cannot have the name "${wrong}". ${reason}`);
+  throw placed(new Error(`"schedules" of "${entry.file}" cannot have the name "${wrong}". ${reason}`), entry, at);
+}
+
+/** With the place of that schedule, where its file tells. */
+function placed(error: Error, { file, schedulePlaces = [] }: WorkflowEntry, index: number): Error {
+  const place = schedulePlaces[index] ?? schedulePlaces[0];
+  if (!place) return error;
+  const problem: Problem = { code: 'module_load_failed', message: error.message, file, ...place, frame: '' };
+  return Object.assign(error, { problem });
 }

@@ -15,6 +15,9 @@ export const MODEL = 'svc.model';
 /** The versions of prompts that a run and those below it use in place of the published ones, as JSON text. */
 export const PROMPTS = 'svc.prompts';
 
+/** The mark of a run that waits for an operator before it begins: what holds it, as JSON text. */
+export const HELD = 'svc.held';
+
 /** A version of a prompt, with what it is asked for by. */
 export interface PinnedVersion {
   promptId: string;
@@ -58,6 +61,12 @@ export function toChargedMark(charged: readonly string[]): Record<string, string
 /** The id its creator chose. Undefined: it has none. */
 export function ownIdOf({ attributes }: { attributes: string | null }): string | undefined {
   return markOf(attributes, OWN_ID);
+}
+
+/** What holds a run before it begins, as it was given. Undefined: nothing does. */
+export function heldOf({ attributes }: { attributes: string | null }): unknown {
+  const text = markOf(attributes, HELD);
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 // --- internal ---

@@ -21,6 +21,8 @@ export interface RunAction {
   policy: RetryPolicy;
   /** May answer a promise or the value itself. */
   run(attempt: Attempt): unknown;
+  /** What it runs with other encoded arguments. Absent: with its own alone. */
+  withInput?(input: string): RunAction['run'];
   /** What has to be there before the value can be recorded: a body that is still to be read. */
   settle?(value: unknown): Promise<void> | undefined;
   /** What the value cost, where it is known. */

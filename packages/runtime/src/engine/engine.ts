@@ -13,7 +13,7 @@ import { UNFOLLOWED } from './lifecycle.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { createLargeValues } from './large-values.ts';
 import type { LargeStore, LargeValues } from './large-values.ts';
-import { DEFAULT_LIMITS, LARGE_LIMITS } from './limits.ts';
+import { DEFAULT_LIMITS, DEFAULT_TIMES, LARGE_LIMITS, MOST_LIVE } from './limits.ts';
 import type { Limits } from './limits.ts';
 import type { Observer } from './observer.ts';
 import type { RunningStep } from './run/step-attempts.ts';
@@ -140,9 +140,10 @@ export interface BusyStep {
  * of `worker/` has one of these tasks, all stand on one register of live runs, and what a run does is in `run/`.
  */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { log, owner, resolve, leaseMs = 30_000, sweepMs = 1_000, drainMs = 0, supervisor } = options;
+  const { log, owner, resolve, supervisor } = options;
+  const { leaseMs = DEFAULT_TIMES.leaseMs, sweepMs = DEFAULT_TIMES.sweepMs, drainMs = DEFAULT_TIMES.drainMs } = options;
   // Without room it claims nothing by itself.
-  const maxLive = supervisor ? 0 : (options.maxLive ?? 1_000);
+  const maxLive = supervisor ? 0 : (options.maxLive ?? MOST_LIVE);
   const journal = withTimeout(options);
   const clock = options.clock ?? (await createStoreClock(journal));
   const close = new AbortController();

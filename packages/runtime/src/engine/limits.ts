@@ -42,5 +42,20 @@ export function resultBytesOf({ kind }: { kind: RunKind }, { resultBytes }: Pick
   return kind === 'agent' ? Math.min(resultBytes, VALUE_BYTES) : resultBytes;
 }
 
+/** How often one process of the engine does what it does by the clock, in milliseconds. */
+export const DEFAULT_TIMES = {
+  /** A lease lasts so long without renewal, which comes after a third of it. */
+  leaseMs: 30_000,
+  /** Between two sweeps. */
+  sweepMs: 1_000,
+  /** Between two polls of a wait for a run that another process has. */
+  pollMs: 500,
+  /** Steps under way have to end when the engine closes. */
+  drainMs: 0,
+};
+
+/** Runs in memory at once. */
+export const MOST_LIVE = 1_000;
+
 /** How long an answer waits for a run that was cancelled to have cleaned up, in milliseconds: most have nothing to. */
 export const CANCEL_WAIT_MS = 1_000;

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, lt, or, sql } from 'drizzle-orm';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { isUuid, parseUuidCursor } from '../operations/cursor.ts';
 import { toPageOf } from './paging.ts';
@@ -46,6 +46,10 @@ export interface EvalRunStore {
   /** False: it had ended before. */
   end(id: string, ending: Ending): Promise<boolean>;
   remove(id: string): Promise<void>;
+  /**
+   * With what was scored in them. `before`: what had ended then; `onlineBefore`: the runs of live turns whose day had. Answers how many have gone.
+   */
+  removeOlder(age: { before?: Date | undefined; onlineBefore?: Date | undefined }, limit: number): Promise<number>;
 }
 
 export function createEvalRunStore(db: Drizzle): EvalRunStore {
@@ -83,15 +87,23 @@ export function createEvalRunStore(db: Drizzle): EvalRunStore {
       return db
         .selectDistinctOn([evalRuns.suiteId])
         .from(evalRuns)
-        .where(and(inArray(evalRuns.suiteId, [...suiteIds]), sql`not (${evalRuns.plan} ? 'online')`))
+        .where(and(inArray(evalRuns.suiteId, [...suiteIds]), sql`not (${IS_ONLINE})`))
         .orderBy(evalRuns.suiteId, desc(evalRuns.id));
     },
-    async findBefore({ id, suiteId }) {
+    async findBefore({ id, suiteId, plan }) {
       if (suiteId === null) return undefined;
       const [row] = await db
         .select()
         .from(evalRuns)
-        .where(and(eq(evalRuns.suiteId, suiteId), eq(evalRuns.status, 'completed'), lt(evalRuns.id, id)))
+        .where(
+          and(
+            eq(evalRuns.suiteId, suiteId),
+            eq(evalRuns.status, 'completed'),
+            lt(evalRuns.id, id),
+            // Live turns are no cases of the suite.
+            plan.online ? IS_ONLINE : sql`not (${IS_ONLINE})`,
+          ),
+        )
         .orderBy(desc(evalRuns.id))
         .limit(1);
       return row;
@@ -132,9 +144,27 @@ export function createEvalRunStore(db: Drizzle): EvalRunStore {
     async remove(id) {
       await db.delete(evalRuns).where(eq(evalRuns.id, id));
     },
+    async removeOlder({ before, onlineBefore }, limit) {
+      const old = db
+        .select({ id: evalRuns.id })
+        .from(evalRuns)
+        .where(
+          or(
+            before && and(lt(evalRuns.endedAt, before), sql`not (${IS_ONLINE})`),
+            // The last one stays open where its suite scores no live turns any more.
+            onlineBefore && and(lt(DAY_ENDED, onlineBefore), IS_ONLINE),
+          ) ?? sql`false`,
+        )
+        .limit(limit);
+      const removed = await db.delete(evalRuns).where(inArray(evalRuns.id, old)).returning({ id: evalRuns.id });
+      return removed.length;
+    },
   };
 }
 
 // --- internal ---
 
 const BATCH = 100;
+/** Of live turns. */
+const IS_ONLINE = sql`${evalRuns.plan} ? 'online'`;
+const DAY_ENDED = sql`coalesce(${evalRuns.endedAt}, ${evalRuns.createdAt} + interval '1 day')`;

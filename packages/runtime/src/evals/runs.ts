@@ -35,6 +35,10 @@ export interface EvalRuns {
   isCancelled(id: string): Promise<boolean>;
   /** Throws `eval_run_not_final`. */
   remove(id: string): Promise<void>;
+  /**
+   * Deletes up to `limit` of those that ended `days` ago, or `liveDays` where those of live turns have no other. Answers how many.
+   */
+  removeOlder(age: { days?: number | undefined; liveDays?: number | undefined }, limit: number): Promise<number>;
 }
 
 export interface EvalRunsOptions {
@@ -139,6 +143,8 @@ export function createEvalRuns({ store, engine, journal, launch }: EvalRunsOptio
         throw new BoxError('eval_run_not_final', 'The eval run goes on. Cancel it before you delete it.');
       await store.remove(id);
     },
+    removeOlder: ({ days, liveDays }, limit) =>
+      store.removeOlder({ before: daysAgo(days), onlineBefore: daysAgo(days ?? liveDays) }, limit),
   };
 }
 
@@ -148,6 +154,11 @@ export function createEvalRuns({ store, engine, journal, launch }: EvalRunsOptio
 const STARTS_WITHIN_MS = 60_000;
 const CANCEL_MS = 5_000;
 const ALL = 10_000;
+const DAY_MS = 86_400_000;
+
+function daysAgo(days: number | undefined): Date | undefined {
+  return days === undefined ? undefined : new Date(Math.max(0, Date.now() - days * DAY_MS));
+}
 
 function toRows(cases: readonly RunCaseRow[], results: readonly ResultRow[]): EvalRow[] {
   const byPosition = new Map<number, ResultRow[]>();

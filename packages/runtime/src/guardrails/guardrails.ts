@@ -8,12 +8,15 @@ import type { AskModel } from './checks/whole.ts';
 import { createCodeRules } from './code-rules.ts';
 import type { CodeRules } from './code-rules.ts';
 import { createGuardrailStore } from './drizzle-store.ts';
+import type { JudgeRecorded } from './recorded.ts';
 import { createHitWriter } from './hits.ts';
 import type { HitWriter } from './hits.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import { listClashes } from './inputs.ts';
 import { createRuleSet, toRule, toSideRules } from './rules.ts';
 import type { Place, ReadyRule, RuleSet, SideRules } from './rules.ts';
+import { tryRuns } from './try-runs.ts';
+import type { TriedRuns, TryHow, TryRunsOptions, WhichRuns } from './try-runs.ts';
 import type {
   Action,
   Check,
@@ -50,6 +53,8 @@ export interface Guardrails extends Pick<CodeRules, 'load' | 'setAgents' | 'prob
   rules(): RuleSet | Promise<RuleSet>;
   /** One that is not kept, ready to judge. */
   draft(side: Side, place: Place, rule: DraftRule): SideRules | undefined;
+  /** What rules would say of recorded runs. Throws `run_not_found` and `invalid_cursor`. */
+  tryRuns(which: WhichRuns, how: TryHow): Promise<TriedRuns>;
   /** Records what was found; waits for nothing. */
   record: HitWriter['add'];
   /** The same without hits of what is hidden. */
@@ -71,9 +76,13 @@ export interface GuardrailsOptions {
   isBlank?(): boolean;
   /** Undefined: rules that ask a model fail. */
   askModel?: AskModel | undefined;
+  /** Of recorded runs. */
+  journal: TryRunsOptions['journal'];
+  judgeRecorded: JudgeRecorded;
 }
 
-export function createGuardrails({ db, kv, log, isBlank = () => false, askModel }: GuardrailsOptions): Guardrails {
+export function createGuardrails(options: GuardrailsOptions): Guardrails {
+  const { db, kv, log, isBlank = () => false, askModel, journal, judgeRecorded: judge } = options;
   const store = createGuardrailStore(db);
   const hits = createHitWriter(store, log);
   const code = createCodeRules();
@@ -147,12 +156,17 @@ export function createGuardrails({ db, kv, log, isBlank = () => false, askModel 
     },
     draft: (side, place, { action = 'block', check }) =>
       toSideRules(side, place, [toRule({ id: '', name: 'draft', failClosed: true, action, check })], askModel),
+    tryRuns: (which, how) => tryRuns({ journal, judge }, which, how),
     record: hits.add,
     async close() {
       await hits.flush();
       await stored.close();
     },
-    without: (hidden) => ({ ...room, listHits: (filter, page) => room.listHits({ ...filter, hidden }, page) }),
+    without: (hidden) => ({
+      ...room,
+      listHits: (filter, page) => room.listHits({ ...filter, hidden }, page),
+      tryRuns: (which, how) => tryRuns({ journal, judge, hidden }, which, how),
+    }),
   };
   return room;
 }

@@ -1,5 +1,6 @@
 import type { Log } from '../log.ts';
 import type { Action, GuardrailStore, NewHit, Side } from './store.ts';
+import type { Rule } from './rules.ts';
 import type { Found } from './text-stream.ts';
 
 /** Where something was found. */
@@ -12,9 +13,12 @@ export interface HitPlace {
   askedBy?: string | undefined;
 }
 
+/** What was found, or decided about what was. */
+export type Noted = Omit<Found, 'rule'> & { rule: Pick<Rule, 'id' | 'name' | 'action'> };
+
 /** Hits on their way to the store: nothing waits for them. */
 export interface HitWriter {
-  add(found: readonly Found[], place: HitPlace): void;
+  add(found: readonly Noted[], place: HitPlace): void;
   /** Resolves when those so far are written, or cannot be. */
   flush(): Promise<void>;
 }

@@ -93,11 +93,15 @@ export function listClashes({
 }): string[] {
   if (action === 'mask' && !findsPlaces(check))
     return [`A check of the kind "${check.kind}" finds no place that could be masked; use "block" or "audit"`];
-  const other = action === 'hold' ? sides.find((side) => side !== 'tool-call') : undefined;
-  return other === undefined ? [] : [`Only a "tool-call" can be held, not "${other}"; use "block", "mask" or "audit"`];
+  const other = action === 'hold' ? sides.find((side) => !HOLDS.includes(side)) : undefined;
+  const holds = HOLDS.map((side) => `"${side}"`).join(', ');
+  return other === undefined ? [] : [`"${other}" cannot be held, but ${holds}; use "block", "mask" or "audit"`];
 }
 
 // --- internal ---
+
+/** Where something can wait for an operator. */
+const HOLDS: readonly Side[] = ['workflow-input', 'agent-input', 'tool-call'];
 
 /** What is kept of one as JSON. */
 const MOST_CHARACTERS = 500_000;

@@ -30,6 +30,7 @@ export const guardrailsRoom = defineRoom({
     orderGuardrails,
     deleteGuardrail,
   ],
-  create: ({ db, kv, log, isBlank, askModel }: Given) => createGuardrails({ db, kv, log, isBlank, askModel }),
+  create: ({ db, kv, log, isBlank, askModel, journal, judgeRecorded }: Given) =>
+    createGuardrails({ db, kv, log, isBlank, askModel, journal, judgeRecorded }),
   close: (guardrails) => guardrails.close(),
 });

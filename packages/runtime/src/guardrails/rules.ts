@@ -143,6 +143,19 @@ export function withoutWholes(rules: SideRules): SideRules {
   return { ...rules, wholes: [], own: rules.own.filter(({ action }) => action === 'mask') };
 }
 
+/** Without those that hold a text: what an operator has let pass would wait each time it comes again. */
+export function withoutHolds(rules: SideRules): SideRules {
+  const passes = ({ action }: Rule): boolean => action !== 'hold';
+  const { all, spans, wholes, own } = rules;
+  return {
+    ...rules,
+    all: all.filter(passes),
+    spans: spans.filter(passes),
+    wholes: wholes.filter(passes),
+    own: own.filter(passes),
+  };
+}
+
 /** Whether a check finds places, which can be masked. */
 export function findsPlaces({ kind }: Pick<Guardrail['check'], 'kind'>): boolean {
   return kind === 'regex' || kind === 'words' || kind === 'pii' || kind === 'code';

@@ -8,7 +8,7 @@ export type Side = z.infer<typeof Side>;
 export const Action = z
   .enum(['block', 'mask', 'hold', 'audit'])
   .describe(
-    '`mask`: the place found is replaced; `hold`: a call of a tool waits until an operator has decided; `audit`: it passes, and the hit is recorded',
+    '`mask`: the place found is replaced; `hold`: it waits until an operator has decided; `audit`: it passes, and the hit is recorded',
   );
 export type Action = z.infer<typeof Action>;
 

@@ -1,5 +1,5 @@
 import { CONTEXT } from './checks/finder.ts';
-import type { Span } from './checks/finder.ts';
+import type { Finder, Span } from './checks/finder.ts';
 import type { Rule, SpanRule } from './rules.ts';
 
 /** What a rule has found so far. */
@@ -47,18 +47,21 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
     return first;
   };
   const collect = (): void => {
-    for (const [index, finder] of finders.entries()) {
-      const spans = finder.take();
-      const rule = rules[index] as Rule;
-      for (const span of spans) waiting.push({ ...span, rule, order: index });
+    let isInOrder = true;
+    for (let order = 0; order < finders.length; order++) {
+      const rule = rules[order] as Rule;
+      for (const { start, end, label } of (finders[order] as Finder).take()) {
+        const last = waiting.at(-1);
+        isInOrder &&= !last || last.start < start || (last.start === start && last.order <= order);
+        waiting.push({ start, end, label, rule, order });
+      }
     }
+    if (!isInOrder) waiting.sort((a, b) => a.start - b.start || a.order - b.order);
   };
   /** What stands before `limit` goes on. */
   const release = (limit: number): string => {
-    collect();
     let released = '';
     if (waiting.length > 0) {
-      waiting.sort((a, b) => a.start - b.start || a.order - b.order);
       let taken = 0;
       for (; taken < waiting.length && (waiting[taken] as Item).start < limit; taken++) {
         const item = waiting[taken] as Item;
@@ -84,14 +87,19 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
     }
     return released;
   };
-  const read = (isEnd: boolean): string => {
+  const read = (more: string, isEnd: boolean): string => {
     const view = { text, base, isEnd };
-    let limit = base + text.length;
+    const end = base + text.length;
+    let limit = end;
     for (const finder of finders) {
       finder.read(view);
       if (!isEnd) limit = Math.min(limit, finder.decided);
     }
-    const released = release(limit);
+    collect();
+    // As it came, mostly.
+    const isAll = waiting.length === 0 && limit === end && out === end - more.length;
+    const released = isAll ? more : release(limit);
+    if (isAll) out = limit;
     const keptFrom = Math.max(base, limit - CONTEXT);
     text = text.slice(keptFrom - base);
     base = keptFrom;
@@ -111,12 +119,12 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
     push(more) {
       if (blocked || more === '') return '';
       text += more;
-      return read(false);
+      return read(more, false);
     },
     end() {
       if (blocked) return '';
       tail = text;
-      return read(true);
+      return read('', true);
     },
   };
 }

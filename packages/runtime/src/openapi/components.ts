@@ -11,6 +11,7 @@ import { Scorer } from '../evals/scorer.ts';
 import { Suite } from '../evals/suite.ts';
 import { BrowserInfo } from '../browser/change.ts';
 import { Connection } from '../connections/store.ts';
+import { Finding } from '../guardrails/dry-run.ts';
 import { Guardrail, Hit, ModelCheck } from '../guardrails/store.ts';
 import { Job, JobDetail } from '../jobs/job.ts';
 import { NotifyDelivery } from '../notify/deliveries.ts';
@@ -82,6 +83,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   EvalSuite: Suite,
   Connection,
   Guardrail,
+  GuardrailFinding: Finding,
   GuardrailHit: Hit,
   Job,
   JobDetail,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { OwnerKind } from './store.ts';
+import { PROMPT_KEY, PROMPT_KEY_RULE } from './key.ts';
 
 /** What the operations of the room share. Texts are for those who may read prompts: every seat reads the activity log. */
 export const ROOM = {
@@ -34,7 +35,7 @@ export const PromptInput = z
       .describe('The agent or workflow; a sub-agent as `<agent>/<name>`; left out for the workspace'),
     key: z
       .string()
-      .regex(/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/, { error: 'Use 1 to 64 letters, digits, ".", "-" and "_"' })
+      .regex(PROMPT_KEY, { error: PROMPT_KEY_RULE })
       .describe('What code asks for it by; `instructions` of an agent takes the place of those in its code'),
     name: LINE,
     note: NOTE,

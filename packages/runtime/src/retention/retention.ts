@@ -2,6 +2,7 @@ import type { Journal } from '../engine/journal.ts';
 import type { EndedRun } from '../engine/journal/ends.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
+import type { EvalRuns } from '../evals/runs.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
 import type { Log } from '../log.ts';
 import type { Logs } from '../logs/logs.ts';
@@ -13,6 +14,8 @@ export interface RetentionOptions {
   sessionDays?: number;
   /** Runs that ended so long ago go. The messages of a session stay. */
   runDays?: number;
+  /** Runs of suites of evals that ended so long ago go, with their results. Default of those of live turns: `runDays`. */
+  evalDays?: number;
   /** Log records and hits of guardrails that are so old go. Default: 14. */
   logDays?: number;
 }
@@ -33,6 +36,7 @@ export interface RetentionSources {
   /** Undefined: none are kept. */
   logs?: Pick<Logs, 'deleteOlder'> | undefined;
   hits?: Pick<Guardrails, 'deleteHitsOlder'> | undefined;
+  evalRuns?: Pick<EvalRuns, 'removeOlder'> | undefined;
   /** What the operator wants, rather than what the settings say. */
   logDays?(): Promise<number | undefined> | number | undefined;
   log: Log;
@@ -57,12 +61,13 @@ export function createRetention(sources: RetentionSources): Retention {
     }
   };
   const look = async (): Promise<void> => {
-    const { sessionDays, runDays, logDays = LOG_DAYS } = settings();
+    const { sessionDays, runDays, evalDays, logDays = LOG_DAYS } = settings();
     let batches = [
       removeLogs(sources, logDays),
       removeHits(sources, logDays),
       ...(sessionDays === undefined ? [] : [removeSessions(sources, sessionDays)]),
       ...(runDays === undefined ? [] : [removeRuns(sources, runDays)]),
+      ...(evalDays === undefined && runDays === undefined ? [] : [removeEvalRuns(sources, { evalDays, runDays })]),
     ];
     while (batches.length > 0 && !closing.signal.aborted) {
       const began = performance.now();
@@ -104,6 +109,8 @@ const SESSIONS = 100;
 const RUNS = 200;
 /** A commit deletes runs with so many records in sum, or one run. */
 const RECORDS = 5_000;
+/** Each may have a thousand cases. */
+const EVAL_RUNS = 10;
 const LOG_DAYS = 14;
 const LOG_RECORDS = 5_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -120,6 +127,13 @@ function removeHits({ hits, logDays }: RetentionSources, days: number): Batch {
     const removed = (await hits?.deleteHitsOlder((await logDays?.()) ?? days, LOG_RECORDS)) ?? 0;
     return removed === LOG_RECORDS;
   };
+}
+
+function removeEvalRuns(
+  { evalRuns }: RetentionSources,
+  { evalDays: days, runDays: liveDays }: { evalDays: number | undefined; runDays: number | undefined },
+): Batch {
+  return async () => (await evalRuns?.removeOlder({ days, liveDays }, EVAL_RUNS)) === EVAL_RUNS;
 }
 
 function removeLogs({ logs, logDays }: RetentionSources, days: number): Batch {

@@ -26,6 +26,7 @@ export const Filter = {
   session: z.string().optional().describe('Session id'),
   parent: z.string().optional().describe('Id of the run that started them'),
   retryOf: z.string().optional().describe('Id of the run they repeat'),
+  forkedFrom: z.string().optional().describe('Id of the run they were forked from, or go on in the place of'),
   attribute: z
     .string()
     .regex(/^[^:]+:/, 'Write <name>:<value>')

@@ -13,6 +13,7 @@ import {
   resumeRun,
   retryRun,
 } from './control-operations.ts';
+import { forkRun, previewFork, rewindRun } from './fork-operations.ts';
 import { createRunExports } from './export.ts';
 import type { RunExportsOptions } from './export.ts';
 import { explainRun, exportRun, getRunState, streamRunState } from './history-operations.ts';
@@ -45,6 +46,9 @@ export const runsRoom = defineRoom({
     readRunStream,
     listRunWebhooks,
     retryRun,
+    previewFork,
+    forkRun,
+    rewindRun,
     pauseRun,
     resumeRun,
     cancelRun,

@@ -5,16 +5,28 @@ import { isFinal } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { DEFAULT_LIMITS, isNearLimit } from '../engine/limits.ts';
 import { journalFilling } from '../engine/run/outcome.ts';
+import { readSeed } from '../engine/run/seed.ts';
 import type { BriefRun } from '../engine/journal/reading.ts';
 import { encode } from '../engine/serialize.ts';
 import { isRef } from '../engine/values/large-ref.ts';
 import { toIso, toShownValue } from '../json-value.ts';
-import { previewOf } from './preview.ts';
+import { previewOf } from '../preview.ts';
 import { RunError, toRunError } from './run-error.ts';
 
 export const RunStatus = z.enum(['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled']);
 export const RunKind = z.enum(['workflow', 'agent']);
-export const RunTrigger = z.enum(['api', 'chat', 'schedule', 'trigger', 'workflow', 'eval', 'retry', 'copilot']);
+export const RunTrigger = z.enum([
+  'api',
+  'chat',
+  'schedule',
+  'trigger',
+  'workflow',
+  'eval',
+  'retry',
+  'fork',
+  'rewind',
+  'copilot',
+]);
 
 const CallerShown = {
   kind: z.enum(['person', 'key', 'user', 'box']),
@@ -59,6 +71,13 @@ export const Run = z.object({
     .nullable()
     .describe('What becomes of it when its parent ends. Null: a cancel or a timeout takes it along'),
   retryOf: z.string().nullable(),
+  forkedFrom: z
+    .object({
+      runId: z.string(),
+      step: z.string().nullable().describe('The first step it executes itself. Null: all of them'),
+    })
+    .nullable()
+    .describe('The run whose recorded results it took. `trigger` is `rewind` where it goes on in its place'),
   triggerId: z.string().nullable().describe('The queued start it was promoted from'),
   continuedFrom: z.string().nullable().describe('The run before it in its chain'),
   continuedTo: z.string().nullable().describe('The run it has continued as; `?wait=` answers with the last of them'),
@@ -118,7 +137,7 @@ export function toRun(row: RunRow): Run {
     sessionId: row.sessionId,
     parentRunId: row.parentRunId,
     parentClosePolicy: row.closePolicy,
-    retryOf: row.retryOf,
+    ...toOrigin(row),
     triggerId: row.triggerId,
     continuedFrom: row.continuedFrom,
     continuedTo: row.continuedTo,
@@ -150,6 +169,13 @@ export function toTimeoutAt({ timeoutMs, deadline, cancel }: RunRow): string | n
 }
 
 // --- internal ---
+
+/** The run it was made of. */
+function toOrigin({ retryOf, trigger, ...row }: RunRow): Pick<Run, 'retryOf' | 'forkedFrom'> {
+  if (retryOf === null || (trigger !== 'fork' && trigger !== 'rewind')) return { retryOf, forkedFrom: null };
+  const turn = readSeed(row).turns.at(-1);
+  return { retryOf: null, forkedFrom: { runId: retryOf, step: turn ? String(turn.call) : null } };
+}
 
 const NOTHING = encode(null, '');
 const STORABLE = ['input', 'output'] as const;

@@ -3,7 +3,8 @@ import type { SQL } from 'drizzle-orm';
 import type { ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
 import type { TurnToKeep } from '../agents/turn/session-store.ts';
 import { toStorable } from '../agents/turn/storable.ts';
-import type { Drizzle } from '../stores/drizzle.ts';
+import { prepare } from '../stores/drizzle.ts';
+import type { Drizzle, Prepared } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
 
 /**
@@ -23,14 +24,14 @@ export async function keepTurn(
   turn: TurnToKeep,
   onCut: OnCut,
 ): Promise<{ askedBy: string | null } | undefined> {
-  const statement = toStatement(turn);
+  const { shape, values } = toValues(turn);
   for (let tries = TRIES; ; tries--) {
     try {
       const [kept] = await (turn.cutAfter === undefined
-        ? db.execute<KeptRow>(statement)
+        ? KEEP[shape](db, values)
         : db.transaction(async (tx) => {
             await goBack(tx, turn, onCut);
-            return tx.execute<KeptRow>(statement);
+            return tx.execute<KeptRow>(toStatement(shape, (name) => values[name]));
           }));
       return kept && { askedBy: kept.asked_by };
     } catch (error) {
@@ -49,34 +50,61 @@ type KeptRow = { asked_by: string | null };
 
 const TRIES = 5;
 
-function toStatement({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): SQL {
-  const { messages, state, summary } = toStorable(turn);
-  const totalTokens = usage.inputTokens + usage.outputTokens;
-  const json = (value: unknown): SQL => sql`${JSON.stringify(value)}::jsonb`;
-  const kept = kind === 'session' ? sql`, kind = 'session', state = ${json(state)}` : sql``;
+/** What is kept: a session's messages, those with a new summary, or of a conversation the sums alone. */
+type Shape = 'session' | 'summarised' | 'conversation';
+
+/** `given`: what stands for each value: the value, or its placeholder. */
+function toStatement(shape: Shape, given: (name: string) => unknown): SQL {
+  const json = (name: string): SQL => sql`${given(name)}::jsonb`;
+  const kept = shape === 'conversation' ? sql`` : sql`, kind = 'session', state = ${json('state')}`;
   const before = sql`case when s.summary is not null then jsonb_build_object('text', s.summary->'text', 'upTo', s.summary->'upTo') end`;
   const summed =
-    kind === 'session' && summary
-      ? sql`, summary = ${json({ ...summary, runId })} || jsonb_build_object('before', ${before})`
-      : sql``;
-  const ofSession = sql`session_id = ${sessionId}::uuid`;
+    shape === 'summarised' ? sql`, summary = ${json('summary')} || jsonb_build_object('before', ${before})` : sql``;
   return sql`
-    with there as materialized (select id, asked_by from ${sessions} where id = ${sessionId}::uuid for update),
+    with there as materialized (select id, asked_by from ${sessions} where id = ${given('sessionId')}::uuid for update),
     fresh as (
       insert into ${sessionTurns} (run_id, session_id, total_tokens)
-      select ${runId}::uuid, id, ${totalTokens}::bigint from there on conflict do nothing returning session_id),
+      select ${given('runId')}::uuid, id, ${given('totalTokens')}::bigint from there on conflict do nothing returning session_id),
     added as (
       insert into ${sessionMessages} (session_id, n, id, run_id, message)
-      select session_id, (select coalesce(max(n), -1) from ${sessionMessages} where ${ofSession}) + given.place,
-        given.message->>'id', ${runId}::uuid, given.message
-      from fresh, jsonb_array_elements(${json(messages)}) with ordinality as given (message, place)
+      select session_id, (select coalesce(max(n), -1) from ${sessionMessages} where session_id = ${given('sessionId')}::uuid) + one.place,
+        one.message->>'id', ${given('runId')}::uuid, one.message
+      from fresh, jsonb_array_elements(${json('messages')}) with ordinality as one (message, place)
       on conflict (session_id, id) do nothing),
     changed as (
-      update ${sessions} s set turns = s.turns + 1, input_tokens = s.input_tokens + ${usage.inputTokens}::bigint,
-        output_tokens = s.output_tokens + ${usage.outputTokens}::bigint, total_tokens = s.total_tokens + ${totalTokens}::bigint,
+      update ${sessions} s set turns = s.turns + 1, input_tokens = s.input_tokens + ${given('inputTokens')}::bigint,
+        output_tokens = s.output_tokens + ${given('outputTokens')}::bigint, total_tokens = s.total_tokens + ${given('totalTokens')}::bigint,
         last_active_at = now() ${kept} ${summed}
       from fresh where s.id = fresh.session_id)
     select asked_by from there`;
+}
+
+const prepareFor = (shape: Shape) => prepare<KeptRow>(toStatement(shape, (name) => sql.placeholder(name)));
+const KEEP: Readonly<Record<Shape, Prepared<KeptRow>>> = {
+  session: prepareFor('session'),
+  summarised: prepareFor('summarised'),
+  conversation: prepareFor('conversation'),
+};
+
+function toValues({ sessionId, runId, kind, usage, ...turn }: TurnToKeep): {
+  shape: Shape;
+  values: Record<string, unknown>;
+} {
+  const { messages, state, summary } = toStorable(turn);
+  const { inputTokens, outputTokens } = usage;
+  const totalTokens = inputTokens + outputTokens;
+  const shape = kind === 'conversation' ? kind : summary ? 'summarised' : kind;
+  const values = {
+    sessionId,
+    runId,
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    messages: JSON.stringify(messages),
+    state: JSON.stringify(state),
+    summary: JSON.stringify({ ...summary, runId }),
+  };
+  return { shape, values };
 }
 
 type Tx = Pick<Drizzle, 'select' | 'delete' | 'execute'>;
@@ -102,8 +130,8 @@ async function goBack(tx: Tx, { sessionId, runId, cutAfter = null }: TurnToKeep,
 
 /** By another turn, which took the place since the statement began to look, or by whoever else deletes the same rows. */
 function isOvertaken(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && 'code' in cause && (cause.code === UNIQUE_VIOLATION || cause.code === DEADLOCK);
+  const { code } = ((error as Error).cause ?? error) as { code?: unknown };
+  return code === UNIQUE_VIOLATION || code === DEADLOCK;
 }
 
 const UNIQUE_VIOLATION = '23505';

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
 import { BoxError } from '../errors.ts';
+import { prepare } from '../stores/drizzle.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
+import type { AgentState } from '../tools/state.ts';
 import { keepTurn, withoutTurn } from './keep-turn.ts';
 import type { OnCut } from './keep-turn.ts';
 import { sessionMessages, sessions } from './table.ts';
@@ -23,10 +25,7 @@ export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions
       if (!isStorable(name))
         throw new BoxError('invalid_request', 'The name of a session holds U+0000, or half of a surrogate pair.');
       const id = sessionIdOf({ agent, name, owner });
-      await db
-        .insert(sessions)
-        .values({ id, agent, name, kind, ...toColumns(owner), askedBy: askedBy ?? null })
-        .onConflictDoNothing();
+      await MAKE(db, { id, agent, name, kind, ...toColumns(owner), askedBy: askedBy ?? null });
       return id;
     },
     async findOwner({ agent, name, owner }, of) {
@@ -39,16 +38,7 @@ export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions
       return row;
     },
     async read(sessionId, cutAfter, beforeRun) {
-      const ofOthers = beforeRun ? sql`and m.run_id <> ${beforeRun}` : sql``;
-      const [row] = await db
-        .select({
-          state: sessions.state,
-          summary: sessions.summary,
-          messages: sql<ConversationMessage[]>`coalesce((
-            select jsonb_agg(m.message order by m.n) from ${sessionMessages} m where m.session_id = ${sessionId} ${ofOthers}), '[]')`,
-        })
-        .from(sessions)
-        .where(eq(sessions.id, sessionId));
+      const [row] = await READ(db, { sessionId, beforeRun: beforeRun ?? null });
       const messages = cut(row?.messages ?? [], cutAfter);
       const state = row?.state ?? {};
       const summary = row?.summary ? findSummary(row.summary, beforeRun) : undefined;
@@ -85,6 +75,24 @@ export function sessionIdOf({ agent, name, owner: { id } }: SessionPlace): strin
 }
 
 // --- internal ---
+
+const given = sql.placeholder;
+
+const MAKE = prepare(sql`
+  insert into ${sessions} (id, agent, name, kind, owner, client, user_id, asked_by)
+  values (${given('id')}::uuid, ${given('agent')}, ${given('name')}, ${given('kind')}, ${given('owner')}, ${given('client')},
+    ${given('userId')}, ${given('askedBy')})
+  on conflict do nothing`);
+
+const READ = prepare<{
+  state: AgentState;
+  summary: KeptSummary | null;
+  messages: ConversationMessage[];
+}>(sql`
+  select state, summary, coalesce((
+    select jsonb_agg(m.message order by m.n) from ${sessionMessages} m
+    where m.session_id = ${given('sessionId')}::uuid and m.run_id is distinct from ${given('beforeRun')}::uuid), '[]') as messages
+  from ${sessions} where id = ${given('sessionId')}::uuid`);
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 

@@ -1,8 +1,8 @@
 import { PgDialect } from 'drizzle-orm/pg-core';
 import { PgProxyTransaction, PgRemoteDatabase, PgRemoteSession } from 'drizzle-orm/pg-proxy';
 import type { RemoteCallback } from 'drizzle-orm/pg-proxy';
-import { createTableRelationsHelpers, extractTablesRelationalConfig, sql } from 'drizzle-orm';
-import type { RelationalSchemaConfig, TablesRelationalConfig } from 'drizzle-orm';
+import { createTableRelationsHelpers, extractTablesRelationalConfig, fillPlaceholders, sql } from 'drizzle-orm';
+import type { RelationalSchemaConfig, SQL, TablesRelationalConfig } from 'drizzle-orm';
 import type { SqlSession, StoreClient } from './client.ts';
 import { isDue, leaveMark, markedBy, takeBack } from './write-mark.ts';
 import type { Marking, WriteMark } from './write-mark.ts';
@@ -35,6 +35,22 @@ export function withTables(db: Drizzle, exports: Record<string, unknown>): Drizz
  */
 export function withMarks(db: Drizzle, current: () => WriteMark | undefined): Drizzle {
   return open({ ...(db._.session as StoreSession).store, current });
+}
+
+/** Answers the rows. Each placeholder of the statement has its value in `given`. */
+export type Prepared<Row> = (db: Drizzle, given: Record<string, unknown>) => Promise<Row[]>;
+
+/**
+ * A statement that is sent often: its text is made once, and a server keeps it parsed. It is committed by itself; within a
+ * transaction use `tx.execute`.
+ */
+export function prepare<Row>(statement: SQL): Prepared<Row> {
+  const { sql: text, params } = new PgDialect().sqlToQuery(statement);
+  return async (db, given) => {
+    const { client, ready } = (db._.session as StoreSession).store;
+    await ready;
+    return client.query<Row>(text, fillPlaceholders(params, given), { prepared: true });
+  };
 }
 
 // --- internal ---

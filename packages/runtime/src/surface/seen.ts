@@ -11,6 +11,9 @@ export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
   const runs = caller.role === null ? shown.ownOf(caller) : shown;
   const { workflows } = rooms;
   const approvals = rooms.approvals.without(hidden);
+  const requireSeen = async (runId: string): Promise<void> => {
+    if (!(await runs.find(runId))) throw runNotFound(runId);
+  };
   return {
     ...rooms,
     approvals,
@@ -23,8 +26,16 @@ export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
       queue: (name, page) => workflows.queue(name, page, hidden),
       dequeue: (name, triggerId) => workflows.dequeue(name, triggerId, hidden),
       async retry(runId, ...rest) {
-        if (!(await runs.find(runId))) throw runNotFound(runId);
+        await requireSeen(runId);
         return workflows.retry(runId, ...rest);
+      },
+      async previewFork(runId, ...rest) {
+        await requireSeen(runId);
+        return workflows.previewFork(runId, ...rest);
+      },
+      async fork(runId, ...rest) {
+        await requireSeen(runId);
+        return workflows.fork(runId, ...rest);
       },
     },
   };

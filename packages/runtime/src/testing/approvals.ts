@@ -1,4 +1,4 @@
-import type { Approval } from '../approvals/approvals.ts';
+import type { Approval, ListedApproval } from '../approvals/approvals.ts';
 import type { Life } from './life.ts';
 
 /** Something that waits for a person. */
@@ -30,8 +30,13 @@ export function createTestApprovals(life: () => Life): TestApprovals {
   };
   const read = async (): Promise<TestApproval[]> => {
     const route = 'GET /api/approvals?status=pending&limit=100';
-    const { items } = await life().call<{ items: Approval[] }>(route);
-    return items.map(toTestApproval).reverse();
+    const { items } = await life().call<{ items: ListedApproval[] }>(route);
+    const whole = await Promise.all(
+      items.map(async ({ cut, ...approval }) =>
+        cut.length === 0 ? approval : life().call<Approval>(`GET /api/approvals/${approval.approvalId}`),
+      ),
+    );
+    return whole.map(toTestApproval).reverse();
   };
   return {
     async next() {

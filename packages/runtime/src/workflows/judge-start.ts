@@ -1,3 +1,5 @@
+import { toHeldBy } from '../approvals/held-text.ts';
+import type { HeldBy } from '../approvals/held-text.ts';
 import { askedByOf } from '../engine/box-marks.ts';
 import { currentContext } from '../engine/context.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
@@ -7,6 +9,12 @@ import { toRefusal } from '../guardrails/refusal.ts';
 /** What a start asks of the rules. */
 export type StartGuardrails = Pick<Guardrails, 'rules' | 'record'>;
 
+/** An input as it may be recorded, and what has it wait for an operator. */
+export interface JudgedStart {
+  value: unknown;
+  heldBy: HeldBy | undefined;
+}
+
 /**
  * The input as it may be recorded. Throws `workflow_guardrail_blocked`, which names the rule, and `store_unavailable` while
  * the rules cannot be read.
@@ -15,16 +23,16 @@ export async function judgeStart(
   guardrails: StartGuardrails | undefined,
   name: string,
   input: unknown,
-): Promise<unknown> {
+): Promise<JudgedStart> {
   const asked = guardrails?.rules();
   const all = asked instanceof Promise ? await asked : asked;
   const rules = all?.find({ kind: 'workflow', name }, 'workflow-input');
-  if (!guardrails || !rules) return input;
+  if (!guardrails || !rules) return { value: input, heldBy: undefined };
   const run = currentContext()?.execution.run;
   const askedBy = run && askedByOf(run);
-  const { value, blocked, found } = await judgeValue(rules, input);
+  const { value, blocked, held, found } = await judgeValue(rules, input);
   guardrails.record(found, { side: rules.side, place: rules.place, runId: null, askedBy });
-  if (!blocked) return value;
+  if (!blocked) return { value, heldBy: held && toHeldBy(held) };
   throw toRefusal(
     'workflow_guardrail_blocked',
     `refuses the input of workflow "${name}". Send one without what it looks for.`,

@@ -17,13 +17,16 @@ import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
+import type { RunForks } from '../runs/fork-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toJsonSchema } from '../schema/schema.ts';
 import { toTraceId } from '../engine/ids.ts';
 import { checkInput, checkOutput, checkState } from './checks.ts';
+import { holdStart, toHeldMark } from './held-start.ts';
 import { judgeStart } from './judge-start.ts';
 import type { StartGuardrails } from './judge-start.ts';
 import { flowOf, startFlow } from './flow.ts';
+import { createRunForks } from './forks.ts';
 import type { FlowResult } from './flow.ts';
 import { busy, idTaken, limited, notArmed, workflowNotFound } from './refusals.ts';
 import { readStartHow, toClosePolicy } from './start-options.ts';
@@ -45,7 +48,7 @@ export interface StartOptions extends ChildStartHow {
   isSpread?: boolean;
 }
 
-export interface Workflows extends QueuedStarts {
+export interface Workflows extends QueuedStarts, RunForks {
   list(): WorkflowSummary[];
   get(name: string): WorkflowSummary;
   schema(name: string): Promise<WorkflowSchemas>;
@@ -99,8 +102,23 @@ export function createWorkflows({
     // Nothing is loaded yet: whether there is one is not known.
     throw isArmed() ? workflowNotFound(name, catalog) : notArmed();
   };
+  const requireStart = (name: string): void => {
+    if (!isArmed()) throw notArmed();
+    definitionOf(find(name));
+  };
   return {
     ...createQueuedStarts({ journal, engine, find }),
+    ...createRunForks({
+      engine,
+      journal,
+      requireStart,
+      async toInput(name, input) {
+        const { value, heldBy } = await judgeStart(guardrails, name, input);
+        return { input: await checkInput(name, definitionOf(find(name)), value), marks: toHeldMark(heldBy) };
+      },
+      lockOf: (name, input) => flowOf(name, withLockOnly(definitionOf(find(name))), input, {}),
+      toAnswer: (name, result, idempotencyKey) => toAnswer(name, result, { now: engine.clock.now(), idempotencyKey }),
+    }),
     list: () => catalog.workflows().map(toSummary),
     get: (name) => toSummary(find(name)),
     async schema(name) {
@@ -119,7 +137,8 @@ export function createWorkflows({
       const closePolicy = toClosePolicy(parentClosePolicy);
       const flow = (value: unknown) => flowOf(name, withoutQueue(workflow, trigger), value, readStartHow(how));
       const judged = await judgeStart(guardrails, name, isSpread ? firstOf(workflow, input) : input);
-      const value = await checkInput(name, workflow, judged);
+      const value = await checkInput(name, workflow, judged.value);
+      const marks = { ...(caller && toChargedMark(chargedBy(caller))), ...toHeldMark(judged.heldBy) };
       const request: StartRequest = {
         kind: 'workflow',
         name,
@@ -128,7 +147,8 @@ export function createWorkflows({
         body: toBody(name, workflow),
         ...(parentRunId === undefined ? {} : { parentRunId, closePolicy }),
         ...(armedBy ? { startedBy: { ...STARTED_BY_BOX, armedBy } } : {}),
-        ...(caller ? { startedBy: toStartedBy(caller), attributes: toChargedMark(chargedBy(caller)) } : {}),
+        ...(caller ? { startedBy: toStartedBy(caller) } : {}),
+        attributes: marks,
         ...(key === undefined ? {} : { idempotencyKey: toScoped(key, trigger, caller) }),
       };
       const isOwn = (start: Pick<RunRow, 'startedBy'>): boolean =>
@@ -143,9 +163,7 @@ export function createWorkflows({
       const result = await startFlow({ engine, isOwn, isOwnStart }, flow(value), begin);
       return toAnswer(name, result, { now: engine.clock.now(), idempotencyKey: key, id: how.id, isOwn });
     },
-    async check(name, input) {
-      return checkInput(name, definitionOf(find(name)), input);
-    },
+    check: async (name, input) => checkInput(name, definitionOf(find(name)), input),
     async retry(runId, from, { caller, idempotencyKey } = {}) {
       if (!isArmed()) throw notArmed();
       // A run that has continued as another is that one.
@@ -169,10 +187,7 @@ export function createWorkflows({
       const run = await journal.getLastRun(runId);
       return run !== undefined && engine.isRetried(run, idempotencyKey);
     },
-    requireStart(name) {
-      if (!isArmed()) throw notArmed();
-      definitionOf(find(name));
-    },
+    requireStart,
     requireChat(name) {
       if (!isArmed()) throw notArmed();
       if (definitionOf(find(name)).mode !== 'chat')
@@ -194,6 +209,8 @@ export function toBody(name: string, workflow: WorkflowDefinition): Body {
     check: (input) => checkInput(name, workflow, input),
     checkState: (state) => checkState(name, workflow, state),
     async run(input) {
+      const held = holdStart(name, input);
+      if (held) await held;
       const output: unknown = await (spread && isArgs(input) ? workflow.run(...input.args) : workflow.run(input));
       return checkOutput(name, workflow, output);
     },

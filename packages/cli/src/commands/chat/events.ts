@@ -78,7 +78,12 @@ export async function readPauses(client: Client, error: unknown): Promise<Pause[
     run: runId,
     status: 'pending',
   });
-  return items.map(({ approvalId, title, payload, allow }) => {
+  const whole = await Promise.all(
+    items.map(async (item) =>
+      item.cut.length === 0 ? item : client.get<OperationOutput<'approvals.get'>>(`/api/approvals/${item.approvalId}`),
+    ),
+  );
+  return whole.map(({ approvalId, title, payload, allow }) => {
     const { tool, arguments: args } = Object(payload) as { tool?: string; arguments?: unknown };
     return { id: approvalId, message: title, tool: tool ?? '', arguments: args, allow: allow ?? ALL };
   });

@@ -9,7 +9,8 @@ import { Field, Select } from '../../ui/field.tsx';
 import { More } from '../../ui/more.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
-import type { Approval } from './approval.ts';
+import { wholeOf } from './approval.ts';
+import type { ListedApproval } from './approval.ts';
 import { Detail } from './detail.tsx';
 import { useKeys } from './keys.ts';
 
@@ -41,7 +42,7 @@ export default function Approvals() {
     },
     { keep: true },
   );
-  const items: readonly Approval[] = list.items ?? [];
+  const items: readonly ListedApproval[] = list.items ?? [];
   const shownId = open ?? items[0]?.approvalId;
   // Keys come faster than the address changes.
   const wanted = useRef(shownId);
@@ -120,7 +121,7 @@ export default function Approvals() {
                 <Detail
                   key={shownId}
                   id={shownId}
-                  known={items.find(({ approvalId }) => approvalId === shownId)}
+                  known={wholeOf(items.find(({ approvalId }) => approvalId === shownId))}
                   onDecided={() => onDecided(shownId)}
                 />
               )}
@@ -144,7 +145,7 @@ function Nothing({ status }: { status: string }) {
   );
 }
 
-function Entry({ approval, isOpen, onOpen }: { approval: Approval; isOpen: boolean; onOpen(): void }) {
+function Entry({ approval, isOpen, onOpen }: { approval: ListedApproval; isOpen: boolean; onOpen(): void }) {
   const { approvalId, title, source, status, createdAt, expiresAt } = approval;
   return (
     <li className="border-b border-line last:border-0">

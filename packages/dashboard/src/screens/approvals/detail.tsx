@@ -18,7 +18,7 @@ import { useKeys } from './keys.ts';
 
 export interface DetailProps {
   id: string;
-  /** As the list has it. */
+  /** As the list has it, where that has all of it. */
   known: Approval | undefined;
   onDecided(): void;
 }
@@ -55,9 +55,9 @@ function Shown({ approval, onDecided }: { approval: Approval; onDecided(): void 
       {status === 'pending' && expiresAt !== null && <Deadline at={expiresAt} />}
       <dl className="mt-3 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
         <Row name="Asked by">
-          {source !== 'workflow' ? (
+          {source !== 'workflow' && call ? (
             <>
-              {source === 'guardrail' && 'a guardrail, of '}a call of <code>{call?.tool ?? 'a tool'}</code>
+              {source === 'guardrail' && 'a guardrail, of '}a call of <code>{call.tool}</code>
             </>
           ) : (
             `a ${source}`

@@ -53,7 +53,7 @@ export default function Runs() {
 // --- internal ---
 
 const STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled'];
-const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'eval', 'copilot'];
+const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'fork', 'rewind', 'eval', 'copilot'];
 const SINCE: Record<string, number> = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 const NOTHING: Search = Object.fromEntries(
   ['name', 'status', 'kind', 'trigger', 'since', 'has', 'parent', 'session', 'attribute', 'user'].map((key) => [

@@ -43,17 +43,23 @@ export type TurnEvent =
 
 export type Executor = 'box' | 'client';
 
-/** A tool call that waits for a person. */
+/** A tool call, or a text that a guardrail holds, that waits for a person. */
 export interface Interrupt {
   /** The id of the approval that decides it. */
   id: string;
-  /** The call itself; of a sub-agent's, the call that handed it its task. */
-  callId: string;
+  /**
+   * The call itself, or the one whose result waits; of a sub-agent's, the call that handed it its task. Absent: what waits
+   * is of no call.
+   */
+  callId?: string;
+  /** Of a text of no call: it waits behind this call of the model; 0: before the first. */
+  step?: number;
   /** The sub-agent whose call it is. Absent: the turn's own. */
   agent?: string;
-  name: string;
-  /** The arguments the model wrote, parsed. */
-  args: unknown;
+  /** The tool. Absent: a text waits. */
+  name?: string;
+  /** The arguments the model wrote, parsed. Absent: a text waits. */
+  args?: unknown;
   message: string;
   allow: readonly ('approve' | 'edit' | 'reject')[];
   /** JSON Schema of a decision. */

@@ -34,6 +34,8 @@ export interface ModelReply {
 export interface HeldCall {
   callId: string;
   rule: string;
+  /** Absent: it was recorded by an older box. */
+  ruleId?: string;
 }
 
 /** What a recorded call keeps of its request, for people to read. */

@@ -1,3 +1,4 @@
+import { isOfText } from '../../approvals/held-text.ts';
 import { isOfCall } from '../../approvals/tool-approval.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Journal } from '../../engine/journal.ts';
@@ -10,7 +11,7 @@ import type { Interrupt } from '../events/turn-events.ts';
 import { turnBlocked } from '../events/turn-errors.ts';
 import { findFirstWait } from './first-wait.ts';
 import type { TurnTimes, Span } from './first-wait.ts';
-import { toInterrupt } from '../turn/approval.ts';
+import { toInterrupt, toTextInterrupt } from '../turn/approval.ts';
 import type { KeptApproval } from '../turn/approval.ts';
 import { listWaitingBelow } from './runs-below.ts';
 import { listTasks } from './task-runs.ts';
@@ -39,8 +40,10 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
   const listEntries = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<ApprovalEntry[]> => {
     const entries = await journal.hooks.listEntries({ kind: 'approval', runId, ...filter }, { limit: 200 });
     return entries.reverse().flatMap((entry) => {
-      const kept = decode(entry.hook.detail ?? NOTHING) as Partial<KeptApproval>;
-      return isOfCall(kept) ? { entry, interrupt: toInterrupt(entry.hook.token, kept as KeptApproval) } : [];
+      const kept = decode(entry.hook.detail ?? NOTHING) as { title: string };
+      const { token } = entry.hook;
+      if (isOfText(kept)) return { entry, interrupt: toTextInterrupt(token, kept) };
+      return isOfCall(kept) ? { entry, interrupt: toInterrupt(token, kept as KeptApproval) } : [];
     });
   };
 

@@ -40,6 +40,9 @@ export function replayTurn(turn: KeptTurn): TurnEvent[] {
   const results = readResults(records);
   const replies = readReplies(input, records);
   let usage: Usage = NO_USAGE;
+  const begun = turn.interrupts.filter(({ step }) => step === 0);
+  for (const interrupt of begun) emit({ type: 'interrupt', ...interrupt });
+  if (begun.length > 0) return [...events, { type: 'finish', reason: 'interrupt' }];
   for (const [index, reply] of replies.entries()) {
     const step = index + 1;
     const messageId = messageIdOf(run.runId, step);
@@ -50,7 +53,7 @@ export function replayTurn(turn: KeptTurn): TurnEvent[] {
     emit({ type: 'usage', model: input.model, ...usage });
     const checked = isHidden && reply.toolCalls.length === 0 ? checks.shift() : undefined;
     if (checked?.ok) emitText(checked.text, { input, messageId, emit });
-    const waiting = turn.interrupts.filter(({ callId }) => isOf(callId, reply));
+    const waiting = turn.interrupts.filter(({ callId, step: of }) => of === step || isOf(callId, reply));
     for (const interrupt of waiting) emit({ type: 'interrupt', ...interrupt });
     for (const [callId, result] of results)
       if (isOf(callId, reply) && !waiting.some((interrupt) => interrupt.callId === callId))
@@ -94,7 +97,7 @@ function emitReply({ reasoning, content, toolCalls }: ReplyText, { input, messag
 
 type ReplyText = Pick<ModelReply, 'reasoning' | 'content' | 'toolCalls'>;
 
-function isOf(callId: string, { toolCalls }: ModelReply): boolean {
+function isOf(callId: string | undefined, { toolCalls }: ModelReply): boolean {
   return toolCalls.some(({ id }) => id === callId);
 }
 

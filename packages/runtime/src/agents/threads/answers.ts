@@ -4,7 +4,6 @@ import { requireApprover, toDecider } from '../../approvals/approvers.ts';
 import type { Approval, Approvals } from '../../approvals/approvals.ts';
 import type { Decider } from '../../approvals/approvers.ts';
 import type { Decision } from '../../approvals/decision.ts';
-import { isOfCall } from '../../approvals/tool-approval.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -105,7 +104,7 @@ async function findDecided(
   if (decider.idempotencyKey === undefined) return undefined;
   for (const { approvalId, toDecision } of answers) {
     const approval = await approvals.find(approvalId);
-    const turn = approval && isOfCall(approval) ? await agents.findTurn(place, approval.runId) : undefined;
+    const turn = approval && approval.source !== 'workflow' ? await agents.findTurn(place, approval.runId) : undefined;
     if (!turn || approval?.status === 'pending') continue;
     const again = await approvals.decide(approvalId, toDecision(), decider).catch((error: unknown) => {
       if (!isDecidedElsewhere(error)) throw error;

@@ -1,9 +1,11 @@
 import { askPerson } from '../../engine/primitives/approval.ts';
 import type { ApprovalAnswer } from '../../engine/primitives/approval.ts';
 import type { Interrupt } from '../events/turn-events.ts';
+import type { HeldApproval } from '../../approvals/held-text.ts';
 import type { ToolApproval } from '../../approvals/tool-approval.ts';
 import type { InterruptPolicy } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
+import type { HeldCall } from '../model/read-reply.ts';
 import { CONFIRM_TOOL } from '../copilot.ts';
 import { COPILOT_AGENT } from '../../manifest.ts';
 import { runCall } from './run-call.ts';
@@ -15,7 +17,7 @@ import type { ToolTurn } from './tool-turn.ts';
  * Whether the call waits for an approval before it is run: its agent says so, or a guardrail holds it. Arguments that are no JSON
  * are answered at once.
  */
-export function needsApproval(turn: ToolTurn, call: ToolCall, heldBy: string | undefined): boolean {
+export function needsApproval(turn: ToolTurn, call: ToolCall, heldBy: HeldCall | undefined): boolean {
   const isAsked = heldBy !== undefined || turn.options.toolset.interruptOf(call.name) !== undefined;
   return isAsked && parseArguments(call.arguments).ok;
 }
@@ -24,14 +26,14 @@ export function needsApproval(turn: ToolTurn, call: ToolCall, heldBy: string | u
 export async function runApproved(
   turn: ToolTurn,
   call: ToolCall,
-  heldBy: string | undefined,
+  { heldBy, title }: { heldBy: HeldCall | undefined; title: string },
 ): Promise<ConversationMessage> {
   const { execution, options } = turn;
   const policy: Partial<InterruptPolicy> = options.toolset.interruptOf(call.name) ?? {};
-  const { allow = heldBy === undefined ? [] : EVERY_DECISION, approvers, title = `Run "${call.name}"?` } = policy;
+  const { allow = heldBy === undefined ? [] : EVERY_DECISION, approvers } = policy;
   // What a guardrail holds is for operators, and no fallback decides it.
   const { by, timeout, fallback } = heldBy === undefined ? policy : {};
-  const description = toDescription(policy.description, heldBy);
+  const description = toDescription(policy.description, heldBy?.rule);
   const parsed = parseArguments(call.arguments);
   const args = parsed.ok ? parsed.value : {};
   const detail: ToolApproval = {
@@ -43,7 +45,7 @@ export async function runApproved(
     ...(by === 'user' ? { by } : {}),
     ...(approvers === undefined ? {} : { approvers }),
     ...(description === undefined ? {} : { description }),
-    ...(heldBy === undefined ? {} : { rule: heldBy }),
+    ...toRule(heldBy),
   };
   const request = { title, payload: { tool: call.name, arguments: args }, detail };
   const approval = askPerson(execution, {
@@ -57,6 +59,21 @@ export async function runApproved(
   if (!answer.approved && call.name === CONFIRM_TOOL && options.agent.name === COPILOT_AGENT) turn.isRefused = true;
   if (!answer.approved) return answerCall(turn, call, failed(toRefusal(call, answer)));
   return runCall(turn, answer.input === null ? call : { ...call, arguments: JSON.stringify(answer.input) });
+}
+
+/** What an approval keeps of a text that a rule holds, as an event of the turn. The text is for whoever decides. */
+export function toTextInterrupt(
+  id: string,
+  { title, allow, callId, step }: Pick<HeldApproval, 'allow' | 'callId' | 'step'> & { title: string },
+): Interrupt {
+  return {
+    id,
+    message: title,
+    allow,
+    responseSchema: toResponseSchema(allow),
+    ...(callId === undefined ? {} : { callId }),
+    ...(step === undefined ? {} : { step }),
+  };
 }
 
 /** What an approval keeps of a tool call, as an event of the turn. */
@@ -80,6 +97,12 @@ export interface KeptApproval extends ToolApproval {
 }
 
 // --- internal ---
+
+function toRule(heldBy: HeldCall | undefined): Pick<ToolApproval, 'rule' | 'ruleId'> {
+  if (heldBy === undefined) return {};
+  const { rule, ruleId } = heldBy;
+  return { rule, ...(ruleId === undefined ? {} : { ruleId }) };
+}
 
 const EVERY_DECISION: InterruptPolicy['allow'] = ['approve', 'edit', 'reject'];
 

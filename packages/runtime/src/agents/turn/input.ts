@@ -1,3 +1,4 @@
+import type { HeldBy } from '../../approvals/held-text.ts';
 import type { ValueDigest } from '../../engine/journal/digest.ts';
 import type { ChatMessage } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
@@ -42,6 +43,12 @@ export interface TurnKey {
   digest: ValueDigest;
 }
 
+/** What holds what a turn is asked with. */
+export interface HeldInput extends HeldBy {
+  /** Where in its messages that begins which is new: what is before has been asked with. */
+  from: number;
+}
+
 /** What the run of a turn is started with: all it needs to go on in another process. */
 export interface TurnInput {
   model: string;
@@ -60,6 +67,8 @@ export interface TurnInput {
   outputSchema?: Record<string, unknown>;
   /** The client may ask for it again, so it goes on without one that reads it. */
   isKeyed?: boolean;
+  /** The guardrail that has it wait for an operator. Absent: none does. */
+  held?: HeldInput;
   /** How many turns stand above this one. Absent: none. */
   depth?: number;
   /** The call of the turn above that handed it its task. Absent: none did. */

@@ -109,7 +109,8 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
         const judged = await judgeArguments(call, part.text, { tool: part.name, signal });
         take(judged.found, findings.call);
         calls.set(part.id, judged.value);
-        if (judged.held && canHold(part.name)) waiting.push({ callId: part.id, rule: judged.held.rule.name });
+        if (judged.held && canHold(part.name))
+          waiting.push({ callId: part.id, rule: judged.held.rule.name, ruleId: judged.held.rule.id });
         else if (judged.held) block(judged.held);
       }
     }
@@ -124,7 +125,7 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
     for (const event of events) {
       if (blockedBy !== undefined) return close();
       if (readText(event)) continue;
-      const args = 'callId' in event ? calls.get(event.callId) : undefined;
+      const args = 'callId' in event && event.callId !== undefined ? calls.get(event.callId) : undefined;
       if (event.type === 'tool.args' && args !== undefined) continue;
       if (event.type !== 'tool.end' || args === undefined) emit(event);
       else {

@@ -9,6 +9,7 @@ import type { ToolCall } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import { createReplyParts } from '../model/reply.ts';
 import type { ReplyOptions } from '../model/reply.ts';
+import { readTitles } from './approval-titles.ts';
 import { needsApproval, runApproved } from './approval.ts';
 import { TurnConversation } from './conversation.ts';
 import { messageIdOf } from './ids.ts';
@@ -35,7 +36,6 @@ const TO_ASK_ALONE =
  */
 export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
   const turn = new Turn(options);
-  turn.begin();
   const { budget = toBudget(options.agent.maxSteps) } = options;
   let last = budget.modelCalls;
   for (let step = 1; step <= last; step++) {
@@ -55,6 +55,13 @@ export async function runTurn(options: TurnOptions): Promise<TurnOutput> {
     if (step < last) turn.emit({ type: 'step.end', step });
   }
   return turn.stop(last, budget.steps);
+}
+
+/** Emits that a turn begins, unless it has begun before. */
+export function beginTurn({ run, isReplaying }: RunHandle, agent: string, emit: Emit): void {
+  if (isReplaying) return;
+  const { runId, sessionId, createdAt: startedAt } = run;
+  emit({ type: 'turn.start', turnId: runId, runId, sessionId, agent, startedAt });
 }
 
 // --- internal ---
@@ -95,11 +102,6 @@ class Turn implements ToolTurn {
 
   emit(event: TurnEvent): void {
     if (!this.execution.isReplaying) this.options.emit(event);
-  }
-
-  begin(): void {
-    const { runId, sessionId, createdAt: startedAt } = this.execution.run;
-    this.emit({ type: 'turn.start', turnId: runId, runId, sessionId, agent: this.options.agent.name, startedAt });
   }
 
   async callModel(step: number): Promise<ModelReply> {
@@ -147,15 +149,18 @@ class Turn implements ToolTurn {
     const { toolset, input } = this.options;
     const own = toolCalls.filter(({ name }) => toolset.executorOf(name) === 'box');
     const isForClient = own.length < toolCalls.length;
-    const rules = new Map(held.map(({ callId, rule }) => [callId, rule]));
-    const ruleOf = ({ id }: ToolCall) => rules.get(id);
+    const ruleOf = ({ id }: ToolCall) => held.find(({ callId }) => callId === id);
     const asks = own.map((call) => needsApproval(this, call, ruleOf(call)));
     // No client comes back for a stateless turn that waits: it goes on with the calls it was given.
     const mayWait = !isForClient || input.session !== undefined;
     const waits = asks.map((isAsked) => isAsked && mayWait);
+    const waiting = own.filter((_, index) => waits[index]);
+    const titles = waiting.length > 0 ? await readTitles(this, waiting) : undefined;
     const answers = own.map((call, index) => {
       if (!asks[index]) return runCall(this, call);
-      return mayWait ? runApproved(this, call, ruleOf(call)) : answerCall(this, call, failed(TO_ASK_ALONE));
+      const title = titles?.get(call.id);
+      if (title === undefined) return answerCall(this, call, failed(TO_ASK_ALONE));
+      return runApproved(this, call, { heldBy: ruleOf(call), title });
     });
     if (waits.includes(true)) this.#interruptAfter(answers.filter((_, index) => !waits[index]));
     for (const answer of await Promise.all(answers)) this.#conversation.add(answer);

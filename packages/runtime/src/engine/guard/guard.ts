@@ -3,7 +3,7 @@ import Module, { syncBuiltinESMExports } from 'node:module';
 import { currentContext, runOutside } from '../context.ts';
 import { listRefusals } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
-import { refusedBy } from './refused.ts';
+import { refusedBy } from './refusal-error.ts';
 import type { RunHandle, World } from '../handle.ts';
 import { listPlatformWork, waitForWork } from './platform-work.ts';
 import { fillRandom, randomUuid } from './random.ts';

@@ -1,7 +1,7 @@
 import type { DeterminismError } from '../errors.ts';
 import type { RunHandle } from '../handle.ts';
-import { refusedBy } from './refused.ts';
-import { words } from './words.ts';
+import { refusedBy } from './refusal-error.ts';
+import { splitWords } from './split-words.ts';
 
 /**
  * Functions of the platform whose answer depends on their arguments alone, and comes when a thread of its own has made
@@ -76,13 +76,13 @@ function drawn(key: string): DeterminismError {
   return refusedBy(`crypto.subtle.${key}() with an algorithm that draws numbers`, advice);
 }
 
-const SUBTLE = words(
+const SUBTLE = splitWords(
   'decapsulateBits decapsulateKey decrypt deriveBits deriveKey digest encrypt exportKey getPublicKey importKey sign unwrapKey verify wrapKey',
 );
 
 const DERIVING = ['argon2', 'checkPrime', 'hkdf', 'pbkdf2', 'scrypt'];
 
-const ZLIB = words(
+const ZLIB = splitWords(
   'brotliCompress brotliDecompress deflate deflateRaw gunzip gzip inflate inflateRaw unzip zstdCompress zstdDecompress',
 );
 

@@ -6,23 +6,23 @@ import { describe, expect, test } from 'vitest';
 import { isPlatformWork } from './platform-work.ts';
 import { isRefused, listRefusals } from './refusals.ts';
 import type { NameKind } from './refusals.ts';
-import { words } from './words.ts';
+import { splitWords } from './split-words.ts';
 
 // Every global of Node and every export of its modules is one of: refused in a body, rebound to its run, waited for, or
 // named here as harmless. That is judged on every Node for each release that boxes run on, by the lists that
 // `scripts/list-platform.mjs` makes. What a new release of Node brings fails these tests until it is judged.
 
-const REBOUND = words(
+const REBOUND = splitWords(
   'Date Math Intl performance crypto process Event File crypto.getRandomValues crypto.randomUUID crypto.webcrypto process.env process.pid process.ppid performance.now performance.timeOrigin buffer.File perf_hooks.performance',
 );
 
 /** Modules of which every export works on its arguments alone. */
-const PURE = words(
+const PURE = splitWords(
   'assert assert/strict async_hooks buffer console constants diagnostics_channel domain events module path path/posix path/win32 punycode querystring stream stream/consumers stream/promises string_decoder sys url util util/types',
 );
 
 /** To have them at hand would cost each boot their loading, and no body uses them by oversight: the compiler refuses them. */
-const NOT_LOADED = words(
+const NOT_LOADED = splitWords(
   'sea sqlite test test/reporters inspector inspector/promises readline readline/promises repl trace_events tty wasi',
 );
 

@@ -1,5 +1,5 @@
 import { DiffieHellman, DiffieHellmanGroup, ECDH, Sign } from 'node:crypto';
-import { words } from './words.ts';
+import { splitWords } from './split-words.ts';
 
 /** A function or class of the platform that a workflow body may not use. */
 export interface Refusal {
@@ -64,14 +64,14 @@ const MODULES: Record<string, readonly string[] | 'all'> = {
   child_process: 'all',
   worker_threads: ['Worker', 'postMessageToThread', 'receiveMessageOnPort'],
   cluster: ['fork', 'disconnect', 'setupMaster', 'setupPrimary'],
-  os: words(
+  os: splitWords(
     'availableParallelism cpus freemem getPriority hostname loadavg networkInterfaces setPriority totalmem uptime userInfo',
   ),
-  v8: words(
+  v8: splitWords(
     'getCppHeapStatistics getHeapCodeStatistics getHeapSnapshot getHeapSpaceStatistics getHeapStatistics queryObjects setFlagsFromString setHeapSnapshotNearHeapLimit startCpuProfile stopCoverage takeCoverage writeHeapSnapshot GCProfiler',
   ),
   perf_hooks: ['eventLoopUtilization', 'monitorEventLoopDelay', 'PerformanceObserver'],
-  zlib: words(
+  zlib: splitWords(
     'BrotliCompress BrotliDecompress Deflate DeflateRaw Gunzip Gzip Inflate InflateRaw Unzip ZstdCompress ZstdDecompress',
   ).flatMap((name) => [name, `create${name}`]),
   vm: ['measureMemory'],
@@ -79,7 +79,7 @@ const MODULES: Record<string, readonly string[] | 'all'> = {
 };
 
 /** What a process says of itself, and what ends or changes it. */
-const PROCESS = words(
+const PROCESS = splitWords(
   'abort availableMemory binding chdir constrainedMemory cpuUsage dlopen execve exit getActiveResourcesInfo getegid geteuid getgid getgroups getuid initgroups kill loadEnvFile memoryUsage openStdin reallyExit resourceUsage setegid seteuid setgid setgroups setuid threadCpuUsage umask uptime',
 );
 
@@ -98,7 +98,7 @@ const RANDOM = [
   'publicEncrypt',
   'encapsulate',
 ];
-const MEASURES = words(
+const MEASURES = splitWords(
   'eventLoopUtilization getEntries getEntriesByName getEntriesByType mark measure timerify toJSON',
 );
 const RANDOM_KEYS = ['generateKey', 'generateKeyPair', 'generatePrime'].flatMap((name) => [name, `${name}Sync`]);

@@ -8,7 +8,10 @@ export interface RunFilter {
   trigger?: RunTrigger;
   sessionId?: string;
   parentRunId?: string;
+  /** Retries of it. */
   retryOf?: string;
+  /** Forks of it, and those that go on in its place. */
+  forkedFrom?: string;
   /** A mark the author put on the run. The text of a number or a boolean finds it too. */
   attribute?: { name: string; value: string };
   /** The application, and the end user, on whose behalf they were started. */
@@ -20,6 +23,9 @@ export interface RunFilter {
   from?: number;
   to?: number;
 }
+
+/** Values up to this size are whole in a list. */
+export const LISTED_BYTES = 4_096;
 
 /** A run in a list. What `cut` names is no value: it is the beginning of one as it is recorded. */
 export type BriefRun = RunRow & { cut: CutMember[] };

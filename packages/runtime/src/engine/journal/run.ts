@@ -1,7 +1,17 @@
 export type RunKind = 'workflow' | 'agent';
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'blocked' | 'completed' | 'failed' | 'cancelled';
 export type FinalStatus = 'completed' | 'failed' | 'cancelled';
-export type RunTrigger = 'api' | 'chat' | 'schedule' | 'trigger' | 'workflow' | 'eval' | 'retry' | 'copilot';
+export type RunTrigger =
+  | 'api'
+  | 'chat'
+  | 'schedule'
+  | 'trigger'
+  | 'workflow'
+  | 'eval'
+  | 'retry'
+  | 'fork'
+  | 'rewind'
+  | 'copilot';
 /** `synced` survives power loss, `process` survives a crash of the process. */
 export type Durability = 'synced' | 'process';
 
@@ -37,8 +47,9 @@ export interface RunRow extends Tokens {
   codeHash: string | null;
   sessionId: string | null;
   parentRunId: string | null;
+  /** The run it repeats; of a fork and of a rewind, as `trigger` says, the one whose records it began with. */
   retryOf: string | null;
-  /** What the body's randomness and first time come from when not the run's own: a retry that keeps records keeps it. */
+  /** What the body's randomness and first time come from when not the run's own: a retry that keeps records keeps it. See `readSeed`. */
   seed: string | null;
   /** How often the run was signalled from outside: a resumed hook, a child run that ended. */
   signals: number;

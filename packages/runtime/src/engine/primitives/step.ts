@@ -46,6 +46,13 @@ export function callStep(
   const self = isStateless(thisArg) ? undefined : stateOf(thisArg);
   const given = self === undefined ? { args } : { args, this: self };
   const input = encode(closure === undefined ? given : { ...given, closure }, name);
+  /** A step has what was recorded, not the body's own objects: on a replay these would not have changed. */
+  const runRecorded = (text: string): unknown => {
+    const recorded = decode(text) as { args: unknown[]; this?: object; closure?: object };
+    const work = recorded.closure === undefined ? made : makeImpl(id, fn, recorded.closure);
+    const own = 'this' in recorded ? withMethods(recorded.this, thisArg) : thisArg;
+    return Reflect.apply(work, own, recorded.args) as unknown;
+  };
   return context.execution.invoke({
     kind: 'step',
     stepId: id,
@@ -55,14 +62,10 @@ export function callStep(
       name,
       policy: policyOf(name, fn),
       run() {
-        // A step has what was recorded, not the body's own objects: on a replay these would not have changed.
         const isPlain = self === undefined && closure === undefined && args.every(isPrimitive);
-        if (isPlain) return Reflect.apply(made, thisArg, args) as unknown;
-        const recorded = decode(input) as { args: unknown[]; this?: object; closure?: object };
-        const work = recorded.closure === undefined ? made : makeImpl(id, fn, recorded.closure);
-        const own = 'this' in recorded ? withMethods(recorded.this, thisArg) : thisArg;
-        return Reflect.apply(work, own, recorded.args) as unknown;
+        return isPlain ? (Reflect.apply(made, thisArg, args) as unknown) : runRecorded(input);
       },
+      withInput: (text) => () => runRecorded(text),
       settle(value) {
         const unread = listUnread(value);
         return unread.length > 0 ? readAll(unread) : undefined;

@@ -14,6 +14,7 @@ import { boundGiven, FRAME_BYTES, GIVEN_BYTES, refusalOf, sizeOf } from '../valu
 import { AbortingAnswer } from '../values/signals.ts';
 import type { Abort } from '../values/signal-ref.ts';
 import type { Driver } from './driver.ts';
+import { findEdit, toEdited } from './edited-step.ts';
 import { rejectCall } from './error-place.ts';
 import { LargeReads } from './large-reads.ts';
 import { encodeError } from './outcome.ts';
@@ -75,6 +76,11 @@ export class Calls {
     return this.#time;
   }
 
+  /** How many calls the body has made. */
+  get made(): number {
+    return this.#count;
+  }
+
   /** The body has not come to the end of what is recorded. */
   get isReplaying(): boolean {
     return this.#isReplaying;
@@ -91,18 +97,20 @@ export class Calls {
     const digest = digestOf(request.input);
     const answered = driver.called?.(call, request);
     const history = this.#history.get(call);
-    const named = { ...request, digest };
+    const edit = findEdit(history);
+    // What the body passes counts for nothing: the step is executed with something else.
+    const named = { ...request, digest: edit ? (firstOf(history)?.digest ?? digest) : digest };
     const mismatch = isUnread(history, named) ? 'unread' : mismatchOf(history, named);
     if (request.action.type === 'event')
       this.waits.expectResume(request.action, history?.answer !== undefined && isKept(history.answer));
     let resolve!: (value: unknown) => void;
     let reject!: (error: unknown) => void;
     const answer = new Answer((...both) => ([resolve, reject] = both));
-    const { kind, stepId, input, action } = request;
     const attempt = history?.retries.length ?? 0;
     const firstStartedAt = history?.retries[0]?.startedAt;
     const made = { madeAt: this.#time, runningSince: undefined, isCancelled: false, firstStartedAt };
-    const entry: Call = { kind, stepId, input, action, call, digest, attempt, ...made, answer, resolve, reject };
+    const asked = edit ? toEdited(request, edit) : { ...request, digest };
+    const entry: Call = { ...asked, call, attempt, ...made, answer, resolve, reject };
     this.#open.set(call, entry);
     if (answered) answer.then(answered, answered);
     if (mismatch === 'unread') this.#compareOnceRead(entry, history as CallHistory);

@@ -18,6 +18,7 @@ import { Children } from './children.ts';
 import { createRecorder } from './recorder.ts';
 import type { Recorder } from './recorder.ts';
 import { RunAttributes } from './run-attributes.ts';
+import { readSeed } from './seed.ts';
 import { StepAttempts } from './step-attempts.ts';
 import { createWorld } from './world.ts';
 import { toText } from '../values/text.ts';
@@ -63,8 +64,8 @@ export interface RowChanges {
 export function createParts({ run, body, records, driver }: ExecutionOptions, events: PartEvents): Parts {
   const { clock, limits } = driver;
   const { onChange, onMismatch, onAppended, onFailed, hasLeft } = events;
-  const [seed = run.traceId, createdAt = run.createdAt] = run.seed?.split(':') ?? [];
-  const startedAt = Number(createdAt);
+  const seed = readSeed(run);
+  const { startedAt } = seed;
   const readLarge = (ref: string): Promise<string> =>
     persistLarge(() => driver.large.whole(ref), {
       isOver: hasLeft,
@@ -90,7 +91,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   });
   // What else is in the history may be given up as it is replayed.
   const read = records.filter(({ kind }) => kind === 'env');
-  const world = createWorld({ seed, records: read, recorder, clock, startedAt, now: () => calls.time });
+  const world = createWorld({ seed, records: read, recorder, clock, now: () => calls.time, made: () => calls.made });
   const onLost = () => onFailed(notOurs());
   const { checkState, registry } = body;
   const handle = new BodyHandle({

@@ -1,8 +1,7 @@
 import { parseWakeTime } from '../duration.ts';
-import { toRunId } from '../ids.ts';
 import type { JournalRecord } from '../journal/record.ts';
-import type { RunRow } from '../journal/run.ts';
 import { decode, decodeInert, encode } from '../serialize.ts';
+import { isEdit } from './edited-step.ts';
 
 /**
  * What a retry keeps of a failed run: everything but the call whose failure ended it, and what was begun after that.
@@ -15,17 +14,26 @@ export function keptRecords(
   { error, now, lost, ending }: RetriedRun,
 ): JournalRecord[] {
   const failed = findEnding(records, error);
-  const isLost = (record: JournalRecord): boolean => lost.size > 0 && lost.has(startedBy(record)?.id ?? '');
   const start = failed && findStart(records, ending ?? endedRunOf(failed));
   const first = start ?? failed;
   const kept = records.filter((record) => {
     // What a cancel has answered it with is no answer of its own.
     if (record.event === 'failed' && record.error !== null && record.error === error) return false;
-    if (isLost(record)) return false;
-    if (!failed || !first) return true;
+    // What it is executed with stays what somebody has chosen.
+    if (!failed || !first || isEdit(record)) return true;
     // What was under way when it failed is not for the failure; what came after it may be.
     return record.call !== first.call && record.call !== failed.call && isBefore(record, failed);
   });
+  return toKept(kept, { now, lost });
+}
+
+/** Records of another run, as one begins with them: without the starts of what is lost, and with waits that begin again. */
+export function toKept(
+  records: readonly JournalRecord[],
+  { now, lost }: Pick<RetriedRun, 'now' | 'lost'>,
+): JournalRecord[] {
+  const isLost = (record: JournalRecord): boolean => lost.size > 0 && lost.has(startedBy(record)?.id ?? '');
+  const kept = records.filter((record) => !isLost(record));
   const answered = new Set(kept.filter(isAnswer).map(({ call }) => call));
   return kept
     .filter((record) => !isTimer(record) || answered.has(record.call))
@@ -77,20 +85,26 @@ export function listAfterFailure(records: readonly JournalRecord[], kept: readon
   return after.map(({ stepId }) => stepId.slice(stepId.lastIndexOf('#') + 1));
 }
 
-/** The run whose id is in the keys of the steps: of retries that keep records that of the first of them. */
-export function keyRunId({ runId, seed }: Pick<RunRow, 'runId' | 'seed'>): string {
-  return seed === null ? runId : toRunId(seed.split(':')[0] ?? '');
+/** Of the record of a hook that was made: its token. Undefined: it is none. */
+export function openedToken({ kind, event, stepId, output }: JournalRecord): string | undefined {
+  if (kind !== 'hook' || event !== 'set' || output === null || stepId.startsWith('await ')) return undefined;
+  return (decode(output) as OpenedHook).token;
 }
 
-/** The record was made by a run this one is a retry of. */
+/** A hook that was made for one wait, which is the call after it: an approval, or what has a deadline. */
+export function isForOneWait(record: JournalRecord): boolean {
+  return record.event === 'set' && (record.stepId === 'approval' || isTimed(record));
+}
+
+/** What the ids of such records begin with. No record id of the engine's own has a colon. */
+export const KEPT = 'kept:';
+
+/** The record was made by a run this one is a retry, or a fork, of. */
 export function isKept({ recordId }: JournalRecord): boolean {
   return recordId.startsWith(KEPT);
 }
 
 // --- internal ---
-
-/** No record id of the engine's own has a colon. */
-const KEPT = 'kept:';
 
 /** The failure that ended the run: what the body threw is it, or has it as a cause. */
 function findEnding(records: readonly JournalRecord[], error: string | null): JournalRecord | undefined {

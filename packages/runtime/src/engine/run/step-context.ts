@@ -5,7 +5,7 @@ import type { Tokens } from '../journal/run.ts';
 import type { Deadline } from './deadline.ts';
 import type { RunHandle } from '../handle.ts';
 import { addTokens } from './outcome.ts';
-import { keyRunId } from './retried-run.ts';
+import { keyRunId } from './seed.ts';
 
 export interface StepAttemptOptions {
   call: Call;

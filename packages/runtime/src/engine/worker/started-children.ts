@@ -35,11 +35,7 @@ export async function readStartedChildren(
   const isKnown = endingRun === undefined || started.some(({ id }) => id === endingRun);
   // A run that ended by itself takes along what its policies say.
   if (end === undefined && run.closesChildren === null && isKnown) return { lost, ending };
-  const lastRunOf = async ({ id, isQueued }: Started): Promise<RunRow | undefined> => {
-    const found = isQueued ? await queue.find(id) : undefined;
-    const runId = found && 'run' in found ? found.run.runId : isQueued ? undefined : id;
-    return runId === undefined ? undefined : getLastRun(runId);
-  };
+  const lastRunOf = toLastRunOf({ getLastRun, queue });
   for (const start of started) {
     const child = await lastRunOf(start);
     if (child?.runId === endingRun) ending = start.id;
@@ -52,7 +48,35 @@ export async function readStartedChildren(
   return { lost, ending };
 }
 
+/**
+ * Of the starts whose end is not recorded, those whose runs go on, or queue: a run that forks this one has to start its own. A
+ * child that was told to go on by itself is none of them.
+ */
+export async function listOpenStarts(
+  { getLastRun, queue }: Pick<Journal, 'getLastRun' | 'queue'>,
+  records: readonly JournalRecord[],
+): Promise<string[]> {
+  const { started, endedRuns } = listStarted(records);
+  const lastRunOf = toLastRunOf({ getLastRun, queue });
+  const open: string[] = [];
+  for (const start of started) {
+    if (start.closePolicy === 'abandon' || endedRuns.has(start.id)) continue;
+    const child = await lastRunOf(start);
+    const isQueued = !child && start.isQueued && (await queue.find(start.id)) !== undefined;
+    if (isQueued || (child && !isFinal(child.status))) open.push(start.id);
+  }
+  return open;
+}
+
 // --- internal ---
+
+function toLastRunOf({ getLastRun, queue }: Pick<Journal, 'getLastRun' | 'queue'>) {
+  return async ({ id, isQueued }: Started): Promise<RunRow | undefined> => {
+    const found = isQueued ? await queue.find(id) : undefined;
+    const runId = found && 'run' in found ? found.run.runId : isQueued ? undefined : id;
+    return runId === undefined ? undefined : getLastRun(runId);
+  };
+}
 
 /** With how children were started: with a large input it is in object storage. */
 async function withStarts(

@@ -19,7 +19,10 @@ import type { LargeValues } from '../large-values.ts';
 import type { Limits } from '../limits.ts';
 import { boundGiven, TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
+import { keptSeed } from '../run/seed.ts';
 import type { Claims } from './claims.ts';
+import { createForks } from './forks.ts';
+import type { Forks } from './forks.ts';
 import { readStartedChildren } from './started-children.ts';
 import type { Endings } from './endings.ts';
 import type { LiveRuns } from './live-runs.ts';
@@ -47,7 +50,7 @@ export type RetryOptions = Pick<StartRequest, 'serial' | 'idempotencyKey'> & {
 };
 
 /** How runs come to be. */
-export interface Starts {
+export interface Starts extends Forks {
   /** Answers once the run, or the queued start, is in the journal. */
   start(request: StartRequest): Promise<CreateResult>;
   /** What a start with this key would be answered without starting anything. Undefined: it would be the first. */
@@ -125,6 +128,7 @@ export function createStarts(options: StartsOptions): Starts {
   };
 
   return {
+    ...createForks({ journal, clock, claims, large, resolve, givenBytes, create }),
     async start(request) {
       const body = request.body ?? (await resolve({ kind: request.kind, name: request.name }));
       const above = request.parentRunId === undefined ? undefined : live.get(request.parentRunId);
@@ -167,7 +171,7 @@ export function createStarts(options: StartsOptions): Starts {
         ...(lock && { serial: lock }),
       };
       // Also where nothing is kept: what is executed again has the keys it had.
-      const seed = from === 'start' ? {} : { seed: run.seed ?? `${run.traceId}:${run.createdAt}`, records };
+      const seed = from === 'start' ? {} : { seed: keptSeed(run), records };
       const keyed =
         idempotencyKey === undefined
           ? {}

@@ -1,6 +1,7 @@
 import type { StoreClock } from '../clock.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isFinal } from '../journal/run.ts';
+import { DEFAULT_TIMES } from '../limits.ts';
 import type { RunReader } from '../journal/reading.ts';
 import type { RunWatch } from '../journal/watching.ts';
 import { real } from '../real.ts';
@@ -39,7 +40,12 @@ export interface WatchersOptions {
  * Notified by this process and by the doorbell; and since neither may know what another replica did, the journal is
  * asked too, for all who wait together. Only who is notified of a change reads that run.
  */
-export function createWatchers({ journal, clock, pollMs = POLL_MS, most = MOST }: WatchersOptions): Watchers {
+export function createWatchers({
+  journal,
+  clock,
+  pollMs = DEFAULT_TIMES.pollMs,
+  most = MOST,
+}: WatchersOptions): Watchers {
   const ends = createListeners<RunRow | undefined>();
   const changes = createListeners<void>();
   const find = createRunLookup(journal);
@@ -127,8 +133,6 @@ export function createWatchers({ journal, clock, pollMs = POLL_MS, most = MOST }
 }
 
 // --- internal ---
-
-const POLL_MS = 500;
 
 const MOST = 1_000;
 

@@ -33,8 +33,8 @@ export function requireExpected({ expected }: Subject): unknown {
   return expected.value;
 }
 
-/** The beginning of a value, for people. */
+/** The beginning of a value as JSON, for people: a text in quotes, so that its full stop is not ours. */
 export function shorten(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+  const text = JSON.stringify(value) ?? 'nothing';
   return text.length > 120 ? `${text.slice(0, 119).toWellFormed()}…` : text;
 }

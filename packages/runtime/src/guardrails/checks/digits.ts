@@ -17,8 +17,8 @@ export function readDigits(text: string): Digits[] {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code < 48 || code > 57) continue;
-    const between = open ? text.slice(end, at) : '';
-    if (!open || !BETWEEN.test(between)) {
+    const between = open && at > end ? text.slice(end, at) : '';
+    if (!open || (between !== '' && !BETWEEN.test(between))) {
       open = { text: '', places: [], before: [] };
       all.push(open);
       open.before.push(text.slice(Math.max(0, at - 2), at));
@@ -80,28 +80,24 @@ function lengthsOf(text: string, from: number): readonly number[] {
 /** What is asked of each part of a long number, from sums over its beginnings. */
 function toSums(text: string, before: readonly string[]) {
   const length = text.length + 1;
-  const plain = [new Int32Array(length), new Int32Array(length)] as const;
-  const doubled = [new Int32Array(length), new Int32Array(length)] as const;
+  /** With every digit at an even place taken as it is and the others doubled, and the other way round. */
+  const even = new Int32Array(length);
+  const odd = new Int32Array(length);
   const loose = new Int32Array(length);
   for (let at = 0; at < text.length; at++) {
     const digit = text.charCodeAt(at) - 48;
-    const twice = digit * 2 > 9 ? digit * 2 - 9 : digit * 2;
-    for (const parity of [0, 1] as const) {
-      const isOf = (at & 1) === parity;
-      plain[parity][at + 1] = (plain[parity][at] as number) + (isOf ? digit : 0);
-      doubled[parity][at + 1] = (doubled[parity][at] as number) + (isOf ? twice : 0);
-    }
+    const twice = digit > 4 ? digit * 2 - 9 : digit * 2;
+    const isEven = (at & 1) === 0;
+    even[at + 1] = (even[at] as number) + (isEven ? digit : twice);
+    odd[at + 1] = (odd[at] as number) + (isEven ? twice : digit);
     loose[at + 1] = (loose[at] as number) + (TIGHT.has(before[at] as string) ? 0 : 1);
   }
   const sumOf = (sums: Int32Array, from: number, to: number): number => (sums[to] as number) - (sums[from] as number);
   return {
     /** Its digits stand together, or in groups with a space, a dash or a dot between. */
     isTight: (from: number, to: number): boolean => sumOf(loose, from + 1, to) === 0,
-    isLuhn(from: number, to: number): boolean {
-      const last = ((to - 1) & 1) as 0 | 1;
-      const other = (1 - last) as 0 | 1;
-      return (sumOf(plain[last], from, to) + sumOf(doubled[other], from, to)) % 10 === 0;
-    },
+    /** Of its digits the last one is taken as it is, and every other one before it. */
+    isLuhn: (from: number, to: number): boolean => sumOf((to & 1) === 1 ? even : odd, from, to) % 10 === 0,
   };
 }
 

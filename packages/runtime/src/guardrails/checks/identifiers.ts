@@ -23,6 +23,7 @@ export function findIbans(text: string): Place[] {
     const second = text.charCodeAt(from + 2);
     const third = text.charCodeAt(from + 3);
     if (second < 48 || second > 57 || third < 48 || third > 57) continue;
+    if (!isLetter(text.charCodeAt(from)) || !isLetter(text.charCodeAt(from + 1))) continue;
     const length = IBAN_LENGTHS[text.slice(from, from + 2).toUpperCase()];
     const end = length === undefined ? undefined : findEnd(text, from, length);
     if (end !== undefined) places.push([from, end]);
@@ -31,7 +32,10 @@ export function findIbans(text: string): Place[] {
 }
 
 export function findIps(text: string): Place[] {
-  const places: Place[] = [...text.matchAll(IPV4)].map(({ index, 0: found }) => [index, index + found.length]);
+  const places: Place[] = [];
+  if (text.includes('.'))
+    for (const { index, 0: found } of text.matchAll(IPV4)) places.push([index, index + found.length]);
+  if (!text.includes(':')) return places;
   for (const { index, 0: found } of text.matchAll(HEX_AND_COLONS)) {
     if (found.length > LONGEST_IPV6 || found.indexOf(':') === found.lastIndexOf(':')) continue;
     const address = found.replace(/[.:]+$/, (end) => (end === '::' ? end : ''));
@@ -44,6 +48,10 @@ export function findIps(text: string): Place[] {
 }
 
 // --- internal ---
+
+function isLetter(code: number): boolean {
+  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+}
 
 const LOCAL = /[A-Za-z0-9._%+\-'#$&*/=^~]|[^\0-\x7f]/;
 const DOMAIN = /[A-Za-z0-9.-]|[^\0-\x7f]/;

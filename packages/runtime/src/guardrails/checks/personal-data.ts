@@ -11,9 +11,10 @@ export function createPersonalDataFinder(kinds: readonly PersonalData[]): Create
   // What may be a phone number, too, is called by the other name.
   const wanted = new Set([...kinds].sort((a, b) => Number(a === 'phone') - Number(b === 'phone')));
   const needsDigits = wanted.has('phone') || wanted.has('card');
-  const findAll = (run: string): [PersonalData, Place[]][] => {
-    const digits = needsDigits ? readDigits(run) : [];
-    return [...wanted].map((kind) => [kind, FINDERS[kind](run, digits)]);
+  const withoutDigits = [...wanted].filter((kind) => !NEED_DIGITS.has(kind));
+  const findAll = (text: string, hasDigit: boolean): [PersonalData, Place[]][] => {
+    const digits = needsDigits && hasDigit ? readDigits(text) : [];
+    return (hasDigit ? [...wanted] : withoutDigits).map((kind) => [kind, FINDERS[kind](text, digits)]);
   };
   return (): Finder => {
     const found = createFound();
@@ -22,7 +23,7 @@ export function createPersonalDataFinder(kinds: readonly PersonalData[]): Create
     const look = ({ text, base }: View, to: number, most: number): void => {
       if (!run.mayHold) return;
       const from = run.from;
-      for (const [label, places] of findAll(text.slice(from - base, to - base)))
+      for (const [label, places] of findAll(text.slice(from - base, to - base), run.hasDigit))
         for (const [start, end] of places)
           if (from + start < most) found.add({ start: from + start, end: from + end, label } satisfies Span);
     };
@@ -72,6 +73,8 @@ const FINDERS: Record<PersonalData, FindPlaces> = {
   secret: findSecrets,
 };
 
+const NEED_DIGITS: ReadonlySet<PersonalData> = new Set(['phone', 'card', 'iban', 'national-id']);
+
 const SPACE = 32;
 const HARD_SPACE = 0xa0;
 const AT = 64;
@@ -101,20 +104,25 @@ function createRun() {
   /** Where its last word began. */
   let word = 0;
   let keyFrom = -1;
-  let hasDigit = false;
   const run = {
     from: -1,
+    hasDigit: false,
     /** It has a character that one of the kinds has to have. */
     mayHold: false,
     begin(at: number, code: number): void {
       run.from = at;
       run.mayHold = false;
-      hasDigit = false;
+      run.hasDigit = false;
       word = at;
       keyFrom = -1;
       note(code);
     },
     goesOn(code: number, at: number, view: View): boolean {
+      // Most of them: within a word.
+      if (code >= 97 && code <= 122 && last !== SPACE) {
+        last = code;
+        return true;
+      }
       const isBlank = code === SPACE || code === HARD_SPACE;
       if (!isBreak(code)) {
         if (last === SPACE) word = at;
@@ -138,8 +146,8 @@ function createRun() {
   };
   const note = (code: number): void => {
     last = code;
-    hasDigit ||= isDigit(code);
-    run.mayHold ||= hasDigit || code === AT || code === COLON || code === UNDERSCORE || code === DASH;
+    run.hasDigit ||= isDigit(code);
+    run.mayHold ||= run.hasDigit || code === AT || code === COLON || code === UNDERSCORE || code === DASH;
   };
   const beginsKey = ({ text, base }: View, at: number): boolean =>
     at - base >= 4 && text.startsWith('----', at - base - 4);
@@ -155,12 +163,13 @@ function createRun() {
       return true;
     const from = Math.max(run.from, at - LONGEST_GROUPED);
     // Two capitals, as in some national ids, or the word before a credential.
-    if (at - word === 2 && /^[A-Z]{2}$/.test(text.slice(word - base, at - base))) return true;
-    if (at - word <= 6 && /^(?:bearer|basic)$/i.test(text.slice(word - base, at - base))) {
+    const length = at - word;
+    if (length === 2 && /^[A-Z]{2}$/.test(text.slice(word - base, at - base))) return true;
+    if ((length === 5 || length === 6) && /^(?:bearer|basic)$/i.test(text.slice(word - base, at - base))) {
       run.mayHold = true;
       return true;
     }
-    return hasDigit && GROUPED.test(text.slice(from - base, at - base));
+    return run.hasDigit && GROUPED.test(text.slice(from - base, at - base));
   };
   return run;
 }

@@ -47,7 +47,8 @@ export function createRegexFinder(source: string, how: { ignoreCase: boolean }):
         const { text, base, isEnd } = view;
         const end = base + text.length;
         while (at < end) {
-          const codePoint = text.codePointAt(at - base) as number;
+          const code = text.charCodeAt(at - base);
+          const codePoint = isHighHalf(code) ? (text.codePointAt(at - base) as number) : code;
           // Half of a character: the other half may be the next to come.
           if (isHighHalf(codePoint) && at + 1 === end && !isEnd) break;
           const size = codePoint > 0xffff ? 2 : 1;

@@ -18,7 +18,6 @@ export function createWordsFinder({ words, ignoreCase, wholeWord }: WordsOptions
     /** Words that end with the last character: whole ones, unless the next one goes on. */
     let ended: number[] = [];
     const settle = (next: number | undefined): void => {
-      if (ended.length === 0) return;
       const isWhole = !wholeWord || next === undefined || !isWordCode(next);
       if (isWhole) for (const start of ended) found.add({ start, end: at, label: 'word' });
       ended = [];
@@ -26,15 +25,18 @@ export function createWordsFinder({ words, ignoreCase, wholeWord }: WordsOptions
     return {
       take: found.take,
       get decided() {
-        return Math.min(at - tree.depth(node), ...ended);
+        const under = at - tree.depth(node);
+        // The longest of those that have ended began first.
+        return ended.length === 0 ? under : Math.min(under, ended[0] as number);
       },
       read({ text, base, isEnd }) {
         const end = base + text.length;
-        for (; at < end;) {
+        while (at < end) {
           const code = text.charCodeAt(at - base);
-          settle(code);
+          if (ended.length > 0) settle(code);
           node = tree.step(node, fold(code));
           at += 1;
+          if (node === ROOT) continue;
           for (let out = tree.ends(node); out !== NONE; out = tree.ends(tree.fail(out))) {
             const start = at - tree.depth(out);
             const before = start > base ? text.charCodeAt(start - 1 - base) : undefined;
@@ -54,6 +56,8 @@ export function createWordsFinder({ words, ignoreCase, wholeWord }: WordsOptions
 
 const ROOT = 0;
 const NONE = -1;
+/** Nodes whose next ones are kept in a table by character, of half a kilobyte each: those a text comes to first. */
+const MOST_ROWS = 4_096;
 
 /** The words as one machine: each node is a beginning of a word, and knows the longest shorter one that ends like it. */
 interface Tree {
@@ -101,8 +105,20 @@ function createTree(words: readonly string[], fold: (code: number) => number): T
     fails[child] = node === ROOT ? ROOT : step(fails[node] as number, code);
     outs[child] = isWord[child] ? child : (outs[fails[child] as number] as number);
   }
+  const rows: (Int32Array | undefined)[] = [];
+  let rowsLeft = MOST_ROWS;
+  const makeRow = (node: number): Int32Array | undefined => {
+    if (rowsLeft === 0) return undefined;
+    rowsLeft -= 1;
+    return (rows[node] = new Int32Array(128).fill(NONE));
+  };
   return {
-    step,
+    step(node, code) {
+      const row = code < 128 ? (rows[node] ?? makeRow(node)) : undefined;
+      if (!row) return step(node, code);
+      const known = row[code] as number;
+      return known === NONE ? (row[code] = step(node, code)) : known;
+    },
     depth: (node) => depths[node] as number,
     fail: (node) => fails[node] as number,
     ends: (node) => outs[node] as number,

@@ -41,7 +41,8 @@ export interface AguiInterrupt {
   id: string;
   reason: string;
   message: string;
-  toolCallId: string;
+  /** Absent: what waits is of no call. */
+  toolCallId?: string;
   responseSchema: Record<string, unknown>;
   /** ISO 8601. */
   expiresAt?: string;

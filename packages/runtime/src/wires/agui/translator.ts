@@ -181,12 +181,18 @@ function toAguiInterrupt({
 }: Interrupt): AguiInterrupt {
   return {
     id,
-    reason: 'tool_call',
+    reason: callId === undefined ? 'confirmation' : 'tool_call',
     message,
-    toolCallId: callId,
+    ...(callId === undefined ? {} : { toolCallId: callId }),
     responseSchema,
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
-    metadata: { svc: { ...(agent === undefined ? {} : { agent }), tool: name, arguments: args, allow } },
+    metadata: {
+      svc: {
+        ...(agent === undefined ? {} : { agent }),
+        ...(name === undefined ? {} : { tool: name, arguments: args }),
+        allow,
+      },
+    },
   };
 }
 

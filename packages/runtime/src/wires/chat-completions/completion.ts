@@ -84,7 +84,13 @@ export function toInterruptText({ message }: Interrupt): string {
 }
 
 export function toWireInterrupts(interrupts: readonly Interrupt[]) {
-  return { interrupts: interrupts.map(({ id, callId, message }) => ({ id, toolCallId: callId, message })) };
+  return {
+    interrupts: interrupts.map(({ id, callId: toolCallId, message }) => ({
+      id,
+      ...(toolCallId === undefined ? {} : { toolCallId }),
+      message,
+    })),
+  };
 }
 
 export function toWireFinish(reason: FinishReason): string {

@@ -14,6 +14,7 @@ export type UiChunk =
   | { type: 'tool-output-available'; toolCallId: string; output: unknown; providerExecuted: true }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string; providerExecuted: true }
   | { type: 'tool-output-denied'; toolCallId: string }
+  | { type: 'data-approval'; data: { approvalId: string; title: string }; transient: true }
   | { type: 'data-state'; data: Record<string, unknown>; transient: true }
   | { type: 'finish'; finishReason: UiFinishReason; messageMetadata: UiMetadata }
   | { type: 'abort'; reason: string }
@@ -41,8 +42,9 @@ export interface UiMetadata {
 /** What is asked about a call that waits. */
 export interface ApprovalDescriptor {
   title: string;
-  tool: string;
-  arguments: unknown;
+  /** Absent: the result of the call waits. */
+  tool?: string;
+  arguments?: unknown;
   allow: readonly string[];
   /** The sub-agent whose call it is. */
   agent?: string;

@@ -92,7 +92,10 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
     'tool.end': ({ callId, args }) => toInput(callId, args),
     'tool.result': ({ callId, messageId, ...result }) => toResult(messageId, callId, result),
     interrupt: (interrupt) => {
-      const { id: approvalId, callId: toolCallId } = interrupt;
+      const { id: approvalId, callId: toolCallId, message: title } = interrupt;
+      // What is of no call has no part of the message, and none that would be sent back.
+      if (toolCallId === undefined)
+        return [...start(undefined), { type: 'data-approval', data: { approvalId, title }, transient: true }];
       if (!calls.has(toolCallId)) return [];
       return [
         ...start(undefined),
@@ -166,8 +169,7 @@ function parse(args: string): { value: unknown; error?: string } {
 function toDescriptor({ message, name, args, allow, agent, expiresAt }: Interrupt): ApprovalDescriptor {
   return {
     title: message,
-    tool: name,
-    arguments: args,
+    ...(name === undefined ? {} : { tool: name, arguments: args }),
     allow,
     ...(agent === undefined ? {} : { agent }),
     ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),

@@ -1,4 +1,5 @@
 import { ASKED_BY, CHARGED_TO } from '../../box-marks.ts';
+import { LISTED_BYTES } from '../../journal/reading.ts';
 import type { BriefRun, CutMember, RunFilter, RunTally } from '../../journal/reading.ts';
 import type { RunStatus } from '../../journal/run.ts';
 import { FREE } from './queries.ts';
@@ -16,8 +17,6 @@ interface Query {
 
 const CUT_MEMBERS = ['input', 'output'] as const satisfies CutMember[];
 const CUT_PREFIX = 'cut ';
-/** Values up to this size are whole in a list. */
-const WHOLE_BYTES = 4_096;
 const CUT_LENGTH = 2_000;
 const { input: _input, output: _output, ...WITHOUT_VALUES } = RUN_COLUMNS;
 
@@ -39,7 +38,7 @@ export function listQuery(
 export const BRIEF_SELECT: string = [
   toSelect(WITHOUT_VALUES),
   ...CUT_MEMBERS.map((member) => {
-    const isCut = `octet_length(${member}) > ${WHOLE_BYTES}`;
+    const isCut = `octet_length(${member}) > ${LISTED_BYTES}`;
     const value = `case when ${isCut} then substr(${member}, 1, ${CUT_LENGTH}) else ${member} end as "${member}"`;
     return `${value}, case when ${isCut} then 1 else 0 end as "${CUT_PREFIX}${member}"`;
   }),
@@ -75,7 +74,9 @@ export function toTally(row: StoredRow): RunTally {
 
 const TOKENS = Object.entries(RUN_COLUMNS).filter(([key]) => key.endsWith('Tokens'));
 
-const EQUAL_KEYS = ['name', 'kind', 'trigger', 'sessionId', 'parentRunId', 'retryOf'] as const;
+const EQUAL_KEYS = ['name', 'kind', 'trigger', 'sessionId', 'parentRunId'] as const;
+
+const FORKS = `('fork', 'rewind')`;
 
 /**
  * Run ids are ordered by the clock of the process that made them, `created_at` is the store's. A stretch of time is found by
@@ -106,6 +107,8 @@ function conditionsOf(tables: Tables, filter: RunFilter, before?: string): Condi
     const value = filter[key];
     if (value !== undefined) add(`${RUN_COLUMNS[key]} = ?`, value);
   }
+  if (filter.retryOf !== undefined) add(`retry_of = ? and trigger not in ${FORKS}`, filter.retryOf);
+  if (filter.forkedFrom !== undefined) add(`retry_of = ? and trigger in ${FORKS}`, filter.forkedFrom);
   // Beside the parameters, so that the planner sees that the small indexes will do.
   if (filter.kind === 'agent') add(`kind = 'agent'`);
   if (filter.trigger !== undefined && filter.trigger !== 'api') add(`trigger <> 'api'`);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encode } from '../engine/serialize.ts';
+import { encode } from './engine/serialize.ts';
 import { previewOf } from './preview.ts';
 
 const CUT = 2_000;

@@ -1,4 +1,5 @@
-import { bytesOf, isRef } from '../engine/values/large-ref.ts';
+import { LISTED_BYTES } from './engine/journal/reading.ts';
+import { bytesOf, isRef } from './engine/values/large-ref.ts';
 
 /** Characters of a value that a list shows. */
 const SHOWN = 500;
@@ -11,10 +12,20 @@ const SHOWN = 500;
 export function previewOf(text: string): string {
   if (isRef(text)) return `${GONE} ${bytesOf(text)} bytes`;
   const json = text.startsWith('2') ? text.slice(1) : JSON.stringify(createHydrate(readItems(text.slice(1)))(0));
-  return json.length < SHOWN ? json : `${json.slice(0, SHOWN).replace(HALF_CHARACTER, '')}${GONE}`;
+  return beginningOf(json);
+}
+
+/** The beginning of a value that is JSON, where it is too large for a list; undefined: it is not. */
+export function previewOfLarge(value: unknown): string | undefined {
+  const json = JSON.stringify(value) ?? 'null';
+  return Buffer.byteLength(json) > LISTED_BYTES ? beginningOf(json) : undefined;
 }
 
 // --- internal ---
+
+function beginningOf(json: string): string {
+  return json.length < SHOWN ? json : `${json.slice(0, SHOWN).replace(HALF_CHARACTER, '')}${GONE}`;
+}
 
 const GONE = '…';
 const HALF_CHARACTER = /[\ud800-\udbff]$/;

@@ -1,4 +1,4 @@
 /** The words of a text: long lists of names are easier to read so. */
-export function words(text: string): string[] {
+export function splitWords(text: string): string[] {
   return text.trim().split(/\s+/);
 }

@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import type { Body } from '../body.ts';
+import { CHARGED_TO, HELD, OWN_ID, ownIdOf } from '../box-marks.ts';
+import type { StoreClock } from '../clock.ts';
+import { pagesOf } from '../history-pages.ts';
+import type { Journal } from '../journal.ts';
+import type { JournalRecord } from '../journal/record.ts';
+import { isFinal } from '../journal/run.ts';
+import type { RunRow } from '../journal/run.ts';
+import type { CreateResult, NewRun } from '../journal/starts.ts';
+import type { LargeValues } from '../large-values.ts';
+import { editOf } from '../run/edited-step.ts';
+import { beginningOf, firstCallOf, forkedRecords } from '../run/forked-run.ts';
+import { KEPT, openedToken } from '../run/retried-run.ts';
+import { forkedSeed } from '../run/seed.ts';
+import { encode } from '../serialize.ts';
+import { toRetriedBy } from '../started-by.ts';
+import type { StartedBy } from '../started-by.ts';
+import { isRef } from '../values/large-ref.ts';
+import { boundGiven, LARGE_FROM } from '../values/size.ts';
+import type { Claims } from './claims.ts';
+import type { ResolvedRun } from './loading.ts';
+import { keptFor, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
+import type { StartRequest } from './new-run.ts';
+import { listOpenStarts, readStartedChildren } from './started-children.ts';
+
+/** What a fork of a run would take, and what it would do again. */
+export interface ForkPlan {
+  /** The first call of the body that is executed again. 0 with `isWhole`: nothing is taken, not even what the body has drawn. */
+  call: number;
+  isWhole: boolean;
+  /** All that is recorded. Of values only those that tell how children were started, and which hooks were made. */
+  records: JournalRecord[];
+  isTaken(record: JournalRecord): boolean;
+  /** Starts of children, by their id, that are made anew. */
+  lost: ReadonlySet<string>;
+  /** A hook that is made before the call and that the source, which goes on, still has: the call that made it. */
+  heldHook: number | undefined;
+  /** Differs once the source has recorded something else, or its children have come further. */
+  etag: string;
+}
+
+export interface ForkOptions {
+  trigger: 'fork' | 'rewind';
+  plan: Pick<ForkPlan, 'call' | 'isWhole' | 'lost'>;
+  /** The encoded arguments of the step at `call`, in the place of those the body passes. */
+  edited?: string;
+  /** What it is started with. Default: what the source was. */
+  input?: unknown;
+  serial?: StartRequest['serial'];
+  idempotency?: { key: string; digest: string };
+  /** Who asks for it. Absent: the box. */
+  forkedBy?: StartedBy;
+  /** For whom its tokens count, and what holds an input it is given: as `toChargedMark` and `toHeldMark` have it. */
+  marks?: Record<string, string>;
+}
+
+/** Runs that begin with what another has recorded up to a step. */
+export interface Forks {
+  /** @param call the step it is forked from; `start`: nothing is taken. `ends`: the source ends before the fork begins */
+  planFork(run: RunRow, call: number | 'start', how: { ends: boolean }): Promise<ForkPlan>;
+  /**
+   * A new run, in one commit with all it takes. Its steps have idempotency keys of its own, and it draws other random
+   * numbers from the call on. It has neither the parent nor the own id of its source; one that replaces it has the id.
+   */
+  fork(run: RunRow, options: ForkOptions): Promise<CreateResult>;
+  /** What a fork with that key has become: a run, or a queued start. */
+  findFork(run: RunRow, key: string): Promise<string | undefined>;
+}
+
+export interface ForksOptions {
+  journal: Journal;
+  clock: StoreClock;
+  claims: Claims;
+  large: LargeValues;
+  resolve(run: ResolvedRun): Promise<Body>;
+  givenBytes: number;
+  create(run: NewRun, body: Body): Promise<CreateResult>;
+}
+
+export function createForks({ journal, clock, claims, large, resolve, givenBytes, create }: ForksOptions): Forks {
+  const findHeldHook = async (run: RunRow, kept: JournalRecord[], begunAt: number): Promise<number | undefined> => {
+    for (const record of kept) {
+      const token = openedToken(record);
+      const hook = token === undefined ? undefined : await journal.hooks.find(token);
+      if (!hook?.isOpen || hook.runId !== run.runId) continue;
+      const { events } = await journal.hooks.listEvents(run.runId, [{ token: hook.token, n: 0 }]);
+      const isTaken = !hook.many && events.some(({ at }) => at <= begunAt);
+      if (!isTaken) return record.call;
+    }
+    return undefined;
+  };
+
+  return {
+    async planFork(run, from, { ends }) {
+      const records = await readBrief(journal, run.runId);
+      const isWhole = from === 'start';
+      const call = isWhole ? 0 : firstCallOf(records, from);
+      const lost = new Set((await readStartedChildren({ ...journal, whole: large.whole }, run, records)).lost);
+      for (const id of await listOpenStarts(journal, records)) lost.add(id);
+      const kept = isWhole ? [] : forkedRecords(records, { run, call, lost, now: 0 });
+      const isHeld = !ends && !isFinal(run.status);
+      const heldHook = isHeld ? await findHeldHook(run, kept, beginningOf(records, call).at) : undefined;
+      const ids = new Set(kept.map(({ recordId }) => recordId));
+      const isTaken = ({ recordId }: JournalRecord): boolean => ids.has(recordId) || ids.has(KEPT + recordId);
+      const state = [
+        run.runId,
+        call,
+        isWhole,
+        ends,
+        ends && isFinal(run.status),
+        [...lost].toSorted(),
+        heldHook ?? null,
+      ];
+      const all = records.map(({ recordId, seq }) => [seq, recordId]);
+      const etag = createHash('sha256')
+        .update(JSON.stringify([state, all]))
+        .digest('base64url')
+        .slice(0, 22);
+      return { call, isWhole, records, isTaken, lost, heldHook, etag };
+    },
+
+    async fork(run, { trigger, plan, edited, input: given, serial, idempotency, forkedBy, marks = {} }) {
+      const body = await resolve(run);
+      const { call, isWhole, lost } = plan;
+      const recorded = isWhole ? [] : await journal.getRecords(run.runId);
+      const now = clock.now();
+      const kept = isWhole ? [] : forkedRecords(recorded, { run, call, lost, now, isEdited: edited !== undefined });
+      const step = recorded.find((record) => record.call === call && record.kind !== 'env');
+      const edit = step && edited !== undefined ? [{ ...editOf(step, edited, now), seq: kept.length }] : [];
+      const records = [...kept, ...edit];
+      const id = trigger === 'rewind' ? ownIdOf(run) : undefined;
+      // The run it replaces leaves its id to it.
+      const ownId = id === undefined ? {} : { ownId: { id, whenOpen: 'refuse', reuse: 'always' } as const };
+      const holdsLarge = [run.input, ...records.flatMap(({ input, output }) => [input, output])].some(isRef);
+      // What waits in a queue is no run yet, whose objects the values could be.
+      const lock = serial && holdsLarge ? { ...serial, whenTaken: 'refuse' as const } : serial;
+      const { kind, name, timeoutMs } = run;
+      const start: StartRequest = { kind, name, trigger, input: null, ...ownId, ...(lock && { serial: lock }) };
+      const made = toNewRun(start, body, { claim: claims.claimOf(kind), givenBytes });
+      const input =
+        given === undefined
+          ? run.input
+          : boundGiven(encode(given, 'input'), { value: given, what: 'input', limit: givenBytes });
+      return create(
+        {
+          ...made,
+          input,
+          retryOf: run.runId,
+          attributes: marksFor(run, { marks, id, hasOwnInput: given !== undefined }),
+          startedBy: forkedBy ? JSON.stringify(toRetriedBy(run, forkedBy)) : run.startedBy,
+          ...(timeoutMs === null ? {} : { timeoutMs }),
+          ...(isWhole ? {} : { seed: forkedSeed(run, { runId: made.runId, call }), records }),
+          ...(idempotency && {
+            idempotency: { ...idempotency, key: toForkKey(run, idempotency.key), ...keptFor(forkedBy) },
+          }),
+        },
+        body,
+      );
+    },
+
+    findFork: (run, key) => journal.findStartId(toForkKey(run, key)),
+  };
+}
+
+/** Encoded arguments of a step that is edited are part of its journal, never of object storage. */
+export function isEditTooLarge(edited: string): boolean {
+  return edited.length > LARGE_FROM;
+}
+
+// --- internal ---
+
+const toForkKey = ({ name, runId }: RunRow, key: string): string => toStartKey(name, `fork ${runId} ${key}`);
+
+/**
+ * What is hidden stays so, and its models and prompts stay its own. Its tokens count for whoever asks for it, and an input of
+ * its own has been judged by itself.
+ */
+function marksFor(
+  run: RunRow,
+  { marks, id, hasOwnInput }: { marks: Record<string, string>; id: string | undefined; hasOwnInput: boolean },
+): string | null {
+  const { [CHARGED_TO]: _charged, [OWN_ID]: _id, [HELD]: held, ...kept } = readMarks(run);
+  const heldBefore = held === undefined || hasOwnInput ? {} : { [HELD]: held };
+  const all = { ...kept, ...heldBefore, ...marks, ...(id === undefined ? {} : { [OWN_ID]: id }) };
+  return Object.keys(all).length > 0 ? JSON.stringify(all) : null;
+}
+
+function readMarks(run: RunRow): Partial<Record<string, string>> {
+  return JSON.parse(marksOfBox(run) ?? '{}') as Partial<Record<string, string>>;
+}
+
+/** The history of a run without what its steps were given and answered, which may be gigabytes. */
+async function readBrief({ listRecords }: Pick<Journal, 'listRecords'>, runId: string): Promise<JournalRecord[]> {
+  const records: JournalRecord[] = [];
+  for await (const page of pagesOf(runId, listRecords))
+    for (const record of page) records.push(isNeeded(record) ? record : { ...record, input: null, output: null });
+  return records;
+}
+
+/** It tells how a child was started, which hook was made, or of what a wait is. */
+function isNeeded({ kind, event, stepId }: JournalRecord): boolean {
+  return (event === 'set' && kind !== 'env') || (kind === 'child' && stepId.startsWith('start '));
+}

@@ -1,0 +1,46 @@
+import { askAboutText } from '../approvals/held-text.ts';
+import type { HeldBy } from '../approvals/held-text.ts';
+import { HELD, heldOf } from '../engine/box-marks.ts';
+import type { RunHandle } from '../engine/handle.ts';
+import { bodyOf } from '../engine/primitives/hook.ts';
+import { toRefusal } from '../guardrails/refusal.ts';
+
+/** The mark of a run whose input a rule holds. */
+export function toHeldMark(heldBy: HeldBy | undefined): Record<string, string> {
+  return heldBy ? { [HELD]: JSON.stringify(heldBy) } : {};
+}
+
+/**
+ * Waits for the decision about the input of a run, before anything of its workflow is executed. Throws
+ * `workflow_guardrail_blocked` where it is refused. Undefined: nothing holds it. The input that a run continues with is not
+ * that of a start.
+ */
+export function holdStart(workflow: string, input: unknown): Promise<void> | undefined {
+  const execution = bodyOf('workflow');
+  const heldBy = execution.run.continuedFrom === null ? (heldOf(execution.run) as HeldBy | undefined) : undefined;
+  return heldBy && waitFor(execution, { workflow, input, heldBy });
+}
+
+// --- internal ---
+
+interface HeldStart {
+  workflow: string;
+  input: unknown;
+  heldBy: HeldBy;
+}
+
+async function waitFor(execution: RunHandle, { workflow, input, heldBy }: HeldStart): Promise<void> {
+  const { answer } = askAboutText(execution, {
+    side: 'workflow-input',
+    place: `workflow ${workflow}`,
+    title: `Start "${workflow}" with this?`,
+    payload: { workflow, input },
+    heldBy,
+  });
+  const { approved, timedOut } = await answer;
+  if (approved) return;
+  const why = timedOut ? 'nobody has decided in time' : 'a person has rejected it';
+  const { rule: name, ruleId: id, reason } = heldBy;
+  const what = `holds the input of workflow "${workflow}", and ${why}.`;
+  throw toRefusal('workflow_guardrail_blocked', what, { rule: { id, name }, reason });
+}

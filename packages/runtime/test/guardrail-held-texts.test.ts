@@ -1,0 +1,222 @@
+import { describe, expect, test } from 'vitest';
+import { defineDeepAgent } from '../src/index.ts';
+import { say, setupAgui, serveAgui, textOf, toldModel } from './_agui.ts';
+import { call, finish, json, until } from './_setup.ts';
+import type { TestBox } from './_setup.ts';
+
+const boxes = setupAgui();
+let names = 0;
+const newName = (kind: string) => `${kind}-${++names}`;
+
+interface Approval {
+  approvalId: string;
+  runId: string;
+  payload: object;
+}
+
+/** Each rule is of one agent or workflow, as the boxes of this file share one database. */
+async function rule(box: TestBox, side: string, kind: 'agent' | 'workflow', name: string): Promise<string> {
+  const given = {
+    name: `held ${name}`,
+    check: { kind: 'words', words: ['forbidden'] },
+    sides: [side],
+    action: 'hold',
+    attachment: { kind, name },
+  };
+  const { status, body } = await call<{ id: string }>(box, 'POST /api/guardrails', given);
+  expect(status).toBe(201);
+  return body.id;
+}
+
+const pendingOf = async (box: TestBox, runId?: string): Promise<Approval[]> => {
+  const query = `status=pending&source=guardrail${runId === undefined ? '' : `&run=${runId}`}`;
+  return (await call<{ items: Approval[] }>(box, `GET /api/approvals?${query}`)).body.items;
+};
+const decide = (box: TestBox, id: string, body: object) => call(box, `POST /api/approvals/${id}/decide`, body);
+const runOf = async (box: TestBox, id: string) =>
+  (
+    await call<{ status: string; output: unknown; error: { code: string; message: string } | null }>(
+      box,
+      `GET /api/runs/${id}`,
+    )
+  ).body;
+const hitsOf = async (box: TestBox, id: string) =>
+  (await call<{ items: object[] }>(box, `GET /api/guardrails/hits?ruleId=${id}`)).body.items;
+
+describe('the input of a workflow that a rule holds', () => {
+  const begun: unknown[] = [];
+  const open = async () => {
+    const name = newName('pay');
+    const run = (input: unknown) => {
+      begun.push(input);
+      return { got: input };
+    };
+    const box = await boxes.open({ workflows: { [name]: { run } } });
+    return { name, box, id: await rule(box, 'workflow-input', 'workflow', name) };
+  };
+  const start = async (box: TestBox, name: string, note: string) =>
+    (await call<{ runId: string; status: string }>(box, `POST /api/workflows/${name}/start`, { note })).body;
+
+  test('waits in the inbox before anything is executed, and goes on as it was once it is approved', async () => {
+    const { box, name, id } = await open();
+    begun.length = 0;
+    const { runId, status } = await start(box, name, 'forbidden');
+    expect(status).toBe('started');
+    await until(async () => (await pendingOf(box, runId)).length === 1);
+    expect(await pendingOf(box, runId)).toMatchObject([
+      {
+        source: 'guardrail',
+        title: `Start "${name}" with this?`,
+        description: `The guardrail "held ${name}" holds this: word.`,
+        payload: { workflow: name, input: { note: 'forbidden' } },
+        allow: ['approve', 'reject'],
+        argsDigest: null,
+      },
+    ]);
+    expect((await runOf(box, runId)).status).toBe('waiting');
+    expect(begun).toEqual([]);
+    await start(box, name, 'fine');
+    await until(() => begun.length === 1);
+    const [asked] = await pendingOf(box, runId);
+    const edited = await decide(box, asked?.approvalId ?? '', { decision: 'approve', input: { note: 'other' } });
+    expect(edited).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+    await decide(box, asked?.approvalId ?? '', { decision: 'approve' });
+    expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: { got: { note: 'forbidden' } } });
+    expect(begun).toEqual([{ note: 'fine' }, { note: 'forbidden' }]);
+    expect(await hitsOf(box, id)).toMatchObject([
+      { action: 'hold', side: 'workflow-input', runId, reason: 'approved by "owner"' },
+      { action: 'hold', side: 'workflow-input', reason: 'word' },
+    ]);
+  });
+
+  test('ends as a blocked one does once it is rejected, and waits over restarts', async () => {
+    const { box, name, id } = await open();
+    begun.length = 0;
+    const { runId } = await start(box, name, 'forbidden');
+    const { runId: other } = await start(box, name, 'forbidden too');
+    await until(async () => (await pendingOf(box)).filter((one) => [runId, other].includes(one.runId)).length === 2);
+    const again = await box.restart();
+    const [refused] = await pendingOf(again, runId);
+    await decide(again, refused?.approvalId ?? '', { decision: 'reject' });
+    expect(await finish(again, runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'workflow_guardrail_blocked', message: expect.stringContaining(`"held ${name}"`) },
+    });
+    const [passed] = await pendingOf(again, other);
+    await decide(again, passed?.approvalId ?? '', { decision: 'approve' });
+    await finish(again, other);
+    expect(begun).toEqual([{ note: 'forbidden too' }]);
+    const reasons = (await hitsOf(again, id)).map((hit) => (hit as { reason: string }).reason);
+    expect(reasons.sort()).toEqual(['approved by "owner"', 'rejected by "owner"', 'word', 'word']);
+  });
+
+  test('waits in a fork that is given it, and not in one that is given another', async () => {
+    const { box, name } = await open();
+    begun.length = 0;
+    const fork = async (of: string, note: string) => {
+      const { body } = await call<{ etag: string }>(box, `GET /api/runs/${of}/fork?from=start`);
+      const forked = await call<{ runId: string }>(box, `POST /api/runs/${of}/fork`, {
+        from: 'start',
+        etag: body.etag,
+        input: { note },
+      });
+      expect(forked).toMatchObject({ status: 202 });
+      return forked.body.runId;
+    };
+    const { runId } = await start(box, name, 'fine');
+    await finish(box, runId);
+    const held = await fork(runId, 'forbidden');
+    await until(async () => (await pendingOf(box, held)).length === 1);
+    expect(begun).toEqual([{ note: 'fine' }]);
+    const [asked] = await pendingOf(box, held);
+    await decide(box, asked?.approvalId ?? '', { decision: 'approve' });
+    await finish(box, held);
+    await finish(box, await fork(held, 'fine again'));
+    expect(begun).toEqual([{ note: 'fine' }, { note: 'forbidden' }, { note: 'fine again' }]);
+  });
+});
+
+describe('what an agent is asked that a rule holds', () => {
+  const open = async () => {
+    const name = newName('agent');
+    const box = await boxes.open({
+      agents: { helper: defineDeepAgent({ name: 'helper' }), [name]: defineDeepAgent({ name }) },
+    });
+    return { name, box, id: await rule(box, 'agent-input', 'agent', name) };
+  };
+  const askA = (box: TestBox, model: string, text: string, more: object = {}) =>
+    box.request(
+      '/wire-a/v1/chat/completions',
+      json(
+        { model, messages: [{ role: 'user', content: text }], ...more },
+        { headers: { authorization: 'Bearer dev' } },
+      ),
+    );
+
+  test('waits before a model is asked; each wire says so as of a call that waits, streamed or not', async () => {
+    const { box, name } = await open();
+    const before = box.model.requests.length;
+    const whole = (await (await askA(box, name, 'say:forbidden')).json()) as { choices: object[] };
+    expect(whole.choices).toMatchObject([
+      {
+        message: { content: `Waiting for a decision: Ask "${name}" this?\n` },
+        finish_reason: 'stop',
+        svc: { interrupts: [{ id: expect.any(String), message: `Ask "${name}" this?` }] },
+      },
+    ]);
+    const streamed = await (await askA(box, name, 'say:forbidden', { stream: true })).text();
+    expect(streamed).toContain('Waiting for a decision');
+    expect(streamed).toContain('"finish_reason":"stop","svc":{"interrupts":[{"id":');
+    const message = { model: name, max_tokens: 100, messages: [{ role: 'user', content: 'say:forbidden' }] };
+    const headers = { 'x-api-key': 'dev', 'anthropic-version': '2023-06-01' };
+    const b = (await (await box.request('/wire-b/v1/messages', json(message, { headers }))).json()) as object;
+    expect(b).toMatchObject({
+      content: [{ type: 'text', text: expect.stringContaining('Waiting for a decision') }],
+      svc: { interrupts: [{ message: `Ask "${name}" this?` }] },
+    });
+    expect(box.model.requests).toHaveLength(before);
+  });
+
+  test('goes on as it was once it is approved, over restarts, and is kept by nobody once it is rejected', async () => {
+    const { box, name, id } = await open();
+    const { url } = await serveAgui(box);
+    const { HttpAgent } = await import('@ag-ui/client');
+    const client = (threadId: string, at: string) =>
+      new HttpAgent({ url: at.replace('helper', name), threadId, headers: { authorization: 'Bearer dev' } });
+    const asked = await say(client('held', url), 'say:forbidden');
+    expect(asked.interrupts).toMatchObject([{ message: `Ask "${name}" this?`, reason: 'confirmation' }]);
+    expect(asked.interrupts[0]).not.toHaveProperty('toolCallId');
+    const other = await say(client('refused', url), 'say:forbidden');
+    const again = await box.restart();
+    const [one, two] = [asked.interrupts[0]?.id ?? '', other.interrupts[0]?.id ?? ''];
+    const { body } = await call<Approval>(again, `GET /api/approvals/${one}`);
+    expect(body.payload).toMatchObject({ agent: name, messages: [{ role: 'user', text: 'say:forbidden' }] });
+    await decide(again, one, { decision: 'approve' });
+    expect(await finish(again, body.runId)).toMatchObject({ status: 'completed', output: { content: 'forbidden' } });
+    expect(toldModel(again).at(-1)).toMatchObject({ role: 'user', content: 'say:forbidden' });
+    const { body: refused } = await call<Approval>(again, `GET /api/approvals/${two}`);
+    await decide(again, two, { decision: 'reject' });
+    expect(await finish(again, refused.runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'agent_guardrail_blocked' },
+    });
+    // The session is free, and has nothing of it.
+    const { url: next } = await serveAgui(again);
+    const later = await say(client('refused', next), 'say:later');
+    expect(textOf(later)).toBe('later');
+    expect(JSON.stringify(toldModel(again))).not.toContain('forbidden');
+    const reasons = (await hitsOf(again, id)).map((hit) => (hit as { reason: string }).reason);
+    expect(reasons.sort()).toEqual(['approved by "owner"', 'rejected by "owner"', 'word', 'word']);
+  });
+
+  test('comes again with a client that sends all of it each time, and does not wait again', async () => {
+    const { box, name } = await open();
+    const messages = [
+      { role: 'user', content: 'forbidden' },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: 'say:later' },
+    ];
+    const answer = await askA(box, name, '', { messages });
+    expect(await answer.json()).toMatchObject({ choices: [{ message: { content: 'later' } }] });
+  });
+});
