@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { findSqlite } from '@svc/runtime/host';
 import { startDev } from '../src/dev/start.ts';
 import type { DevOptions } from '../src/dev/start.ts';
 import { eventually, occupy, useRig } from './e2e/_setup.ts';
@@ -25,6 +26,14 @@ async function boot(workspace: Workspace, { env = {}, ...options }: Partial<DevO
   const heard = (pattern: RegExp, from = 0) =>
     eventually(() => said.slice(from).find((line) => pattern.test(line)), SOON);
   return { server, said, heard };
+}
+
+/** As in a journal of an earlier release: none of the code its runs have begun with is there. */
+async function forgetCode(workspace: Workspace): Promise<void> {
+  const { opener } = await findSqlite();
+  const db = opener?.open(workspace.path('.svc/journal.db'));
+  db?.exec('delete from code_versions; delete from code_parts; delete from code_files;');
+  db?.close();
 }
 
 const isFree = (port: number) =>
@@ -88,7 +97,7 @@ export async function boom() {
   );
 
   it(
-    'says that a run is blocked by an edit, at which line, and how to find out more',
+    'says that a run whose code is kept nowhere is blocked by an edit, at which line, and how to find out more',
     async () => {
       const body = (call: string) => `import { sleep } from '@svc/runtime';
 
@@ -120,6 +129,7 @@ export async function patient() {
       const status = async (base: string) => ((await call(`${base}/runs/${runId}`)) as { status: string }).status;
       await eventually(async () => (await status(api)) === 'waiting', SOON);
       await first.server.close();
+      await forgetCode(workspace);
       workspace.write('workflows/patient.workflow.ts', body('await two()'));
       const { heard, said } = await boot(workspace);
       expect(await heard(/^patient is blocked: /)).toMatch(

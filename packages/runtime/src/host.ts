@@ -61,6 +61,7 @@ export { COPILOT_AGENT, problemOf, REFUSED_WORKFLOW_NAMES } from './manifest.ts'
 export type {
   AgentEntry,
   BundleManifest,
+  CompiledModule,
   DeclaredEntry,
   LoadedModule,
   Manifest,

@@ -27,7 +27,8 @@ export interface BuiltWorkspace {
 export function createBuiltWorkspace(): BuiltWorkspace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'svc-versions-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  symlinkSync(fileURLToPath(new URL('../node_modules', import.meta.url)), join(root, 'node_modules'));
+  mkdirSync(join(root, 'node_modules'));
+  symlinkSync(fileURLToPath(new URL('../node_modules/zod', import.meta.url)), join(root, 'node_modules/zod'));
   const key = newMasterKey();
   let count = 0;
   return {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { digestOfFile, packFile, readKeptFile } from '../src/versions/files.ts';
-import { call, finish, getRun, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
+import { call, finish, getRun, json, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 import { createBuiltWorkspace, describePlaces } from './_versions.ts';
 
@@ -106,6 +106,69 @@ describePlaces(boxes, 'a run that is parked', (openPlace) => {
       expect.stringMatching(/^Kept code is not executed: it was not written by this box/),
     );
     expect(await call(next, `POST /api/runs/${runId}/resume`, {})).toMatchObject({ status: 200 });
+  });
+
+  test('has the packages its code began with', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const prices = (version: string) => ({
+      'node_modules/prices/package.json': JSON.stringify({ name: 'prices', version, type: 'module', main: 'index.js' }),
+      'node_modules/prices/index.js': `export const price = (order) => order + ' at ${version}';\n`,
+    });
+    const workflow = `import { createHook } from '@svc/runtime';
+import { price } from 'prices';
+async function read(order: string) { 'use step'; return price(order); }
+export async function order(input: { order: string }) {
+  'use workflow';
+  await createHook({ token: 'go-' + input.order });
+  return read(input.order);
+}
+`;
+    const built = await workspace.build({ ...prices('1.0.0'), 'workflows/order.workflow.ts': workflow });
+    const first = await open({ options: built.options });
+    const runId = await startWorkflow(first, 'order', { order: 'a' });
+    await untilStatus(first, runId, 'waiting');
+    await first.shut();
+    const next = await open({ options: (await workspace.build(prices('2.0.0'))).options });
+    const later = await startWorkflow(next, 'order', { order: 'b' });
+    await untilStatus(next, later, 'waiting');
+    for (const order of ['a', 'b']) await resume(next, order);
+    expect((await finish(next, runId)).output).toBe('a at 1.0.0');
+    expect((await finish(next, later)).output).toBe('b at 2.0.0');
+  });
+
+  test('is a turn of an agent: it has its tools and its instructions', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const agent = (version: string, tool: string) => ({
+      'deep-agents/desk/index.ts': `import { defineDeepAgent, defineTool } from '@svc/runtime';
+import { z } from 'zod';
+const ${tool} = defineTool({
+  description: 'Does it.',
+  inputSchema: z.object({}),
+  execute: () => '${tool}-${version}',
+});
+export default defineDeepAgent({ name: 'desk', tools: { ${tool} }, interruptOn: { ${tool}: true } });
+`,
+      'deep-agents/desk/instructions.md': `Text ${version}.\n`,
+    });
+    const first = await open({ options: (await workspace.build(agent('1', 'refund'))).options });
+    const ask = (box: TestBox, text: string) =>
+      box.request(
+        '/wire-a/v1/chat/completions',
+        json({ model: 'desk', messages: [{ role: 'user', content: text }] }, { headers: { 'x-api-key': 'any' } }),
+      );
+    await ask(first, 'tool:refund {}; say:Done.');
+    const [asked] = (await call<{ items: { approvalId: string; runId: string }[] }>(first, 'GET /api/approvals')).body
+      .items;
+    if (!asked) throw new Error('Nothing is asked.');
+    await first.shut();
+    const next = await open({ options: (await workspace.build(agent('2', 'pay'))).options });
+    await call(next, `POST /api/approvals/${asked.approvalId}/decide`, { decision: 'approve' });
+    expect(await finish(next, asked.runId)).toMatchObject({ status: 'completed' });
+    const told = next.model.requests.at(-1)?.messages ?? [];
+    expect(told.find(({ role }) => role === 'tool')?.content).toContain('refund-1');
+    expect(JSON.stringify(told)).toContain('Text 1.');
+    await ask(next, 'say:Hi.');
+    expect(JSON.stringify(next.model.requests.at(-1)?.messages)).toContain('Text 2.');
   });
 
   test('is given up to the newest code by a continueAsNew', async () => {

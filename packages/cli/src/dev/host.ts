@@ -58,7 +58,7 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
   let config = await loadConfig(root, modules, {});
   let shown = '';
 
-  const program = (): Program => ({ manifest, load: modules.load });
+  const program = (): Program => ({ manifest, load: modules.load, isEdited: true });
 
   const list = (): Problem[] => [...problems, ...config.problems];
 

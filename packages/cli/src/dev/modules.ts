@@ -1,5 +1,12 @@
 import { join, sep } from 'node:path';
-import { createHasher, toProblem, toServerConfig, WORKSPACE_ENVIRONMENT as ENVIRONMENT } from '@svc/compiler';
+import {
+  compileModule,
+  createHasher,
+  createSources,
+  toProblem,
+  toServerConfig,
+  WORKSPACE_ENVIRONMENT as ENVIRONMENT,
+} from '@svc/compiler';
 import type { LoadedModule } from '@svc/runtime/host';
 import { createRunnableDevEnvironment, createServer } from 'vite';
 import type { Plugin, RunnableDevEnvironment } from 'vite';
@@ -20,8 +27,9 @@ export interface ModulesOptions {
 }
 
 export async function openModules({ root, plugins = [] }: ModulesOptions): Promise<Modules> {
+  const sources = createSources(root);
   const server = await createServer({
-    ...toServerConfig({ root, plugins, cacheDir: join(root, '.svc/cache/modules') }),
+    ...toServerConfig({ root, plugins: [...plugins, sources.plugin], cacheDir: join(root, '.svc/cache/modules') }),
     environments: {
       [ENVIRONMENT]: {
         dev: {
@@ -38,7 +46,8 @@ export async function openModules({ root, plugins = [] }: ModulesOptions): Promi
       const path = join(root, file).split(sep).join('/');
       try {
         const exports = (await environment.runner.import(path)) as Record<string, unknown>;
-        return { exports, hash: await hashOf(path) };
+        const [hash, texts] = [await hashOf(path), await sources.list(environment, path)];
+        return { exports, hash, compiled: () => compileModule(root, file, texts) };
       } catch (error) {
         await forgetFailed(environment, path);
         throw Object.assign(new Error((error as Error).message), { problem: toProblem(error, { root, file }) });

@@ -1,5 +1,5 @@
 import { dirname, join, posix, relative, resolve, sep } from 'node:path';
-import type { Rolldown } from 'vite';
+import type { Plugin, Rolldown } from 'vite';
 import { svcPlugin } from '../vite-plugin.ts';
 import { resolveOptions } from '../workspace-server.ts';
 
@@ -20,8 +20,13 @@ export interface Bundle {
 /**
  * Bundles files of the workspace with everything they import. The runtime stays outside: the bundle takes it from the
  * process that loads it, as a module under `svc dev` does. Throws what Vite throws when one of them does not compile.
+ * @param sources by path, what modules hold in place of their files
  */
-export async function bundleFiles(root: string, files: readonly string[]): Promise<Bundle> {
+export async function bundleFiles(
+  root: string,
+  files: readonly string[],
+  sources?: ReadonlyMap<string, string>,
+): Promise<Bundle> {
   if (files.length === 0) return { files: [], paths: new Map(), parts: new Map() };
   const { build } = await import('vite');
   const output = await build({
@@ -31,7 +36,7 @@ export async function bundleFiles(root: string, files: readonly string[]): Promi
     logLevel: 'silent',
     clearScreen: false,
     cacheDir: join(root, '.svc/cache/vite'),
-    plugins: [svcPlugin({ root, runtimeGlobal: true })],
+    plugins: [...(sources ? [readFrom(sources)] : []), svcPlugin({ root, runtimeGlobal: true })],
     // Where the bundle runs there are no packages.
     ssr: { noExternal: true, target: 'node' },
     resolve: resolveOptions(root),
@@ -61,6 +66,10 @@ export async function bundleFiles(root: string, files: readonly string[]): Promi
 }
 
 // --- internal ---
+
+function readFrom(sources: ReadonlyMap<string, string>): Plugin {
+  return { name: 'svc-sources', enforce: 'pre', load: (id) => sources.get(id) };
+}
 
 /** Maps are written as if the bundle lay here, so that they are the same wherever it is put. */
 const ASSUMED_OUT = 'dist/workspace';

@@ -5,7 +5,6 @@ import { agentNotFound } from './events/turn-errors.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { splitName } from '../definitions/subagents.ts';
-import type { CodeRegistry } from '../engine/values/registry.ts';
 import type { VersionedRun, Versions } from '../versions/versions.ts';
 
 /** Agents by the name of a run: a sub-agent has its parent's name before its own. */
@@ -13,7 +12,7 @@ export interface AgentFinder {
   /** Throws when the agent cannot answer. */
   get(runName: string): AgentDefinition;
   /** The same, as the run began with it where that is kept. Throws also why what is kept does not load. */
-  ofRun(run: VersionedRun): Promise<AgentDefinition & { registry?: CodeRegistry | undefined }>;
+  ofRun(run: VersionedRun): Promise<AgentDefinition>;
   /** Undefined: it is gone, or does not load. */
   find(runName: string): DeepAgentDefinition | undefined;
   /** Throws when the agent cannot answer, and where no model is selected. */

@@ -73,7 +73,9 @@ function parseManifest(text: string): BundleManifest | undefined {
 /** The modules of a bundle take the runtime from here: the instance that runs them, never a second one. */
 async function shareRuntime(): Promise<void> {
   const [index, internal] = await Promise.all([import('../index.ts'), import('../internal.ts')]);
-  (globalThis as Record<symbol, unknown>)[Symbol.for('svc.runtime')] = { index, internal };
+  const shared = globalThis as Record<symbol, object | undefined>;
+  const key = Symbol.for('svc.runtime');
+  shared[key] = { ...shared[key], index, internal };
 }
 
 async function readCompiled(dir: string, path: string, files: readonly string[]): Promise<CompiledModule> {

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { defineDeepAgent, isDeepAgent } from '../definitions/definition.ts';
 import { listUnknown, toSubagents } from '../definitions/subagents.ts';
+import { snapshotRegistry } from '../engine/values/current-registry.ts';
+import type { CodeRegistry } from '../engine/values/registry.ts';
 import type { AgentEntry, CompiledModule, LoadedModule, Problem, Program, WorkflowEntry } from '../manifest.ts';
 import { COPILOT_AGENT, problemOf } from '../manifest.ts';
 import { isSchema } from '../schema/schema.ts';
@@ -38,6 +40,8 @@ export interface WorkflowDefinition {
   timeoutMs?: number;
   schedules: ScheduleDeclaration[];
   codeHash: string;
+  /** What its code has made known by name, where other code may have the names. */
+  registry?: CodeRegistry;
   /** Of the module, to be kept. Absent: it cannot be. */
   compiled?: LoadedModule['compiled'];
 }
@@ -48,6 +52,7 @@ export interface AgentDefinition {
   subagents: Map<string, DeepAgentDefinition>;
   codeHash: string;
   /** As of a workflow. */
+  registry?: CodeRegistry;
   compiled?: LoadedModule['compiled'];
 }
 
@@ -144,7 +149,7 @@ function toVersions<Kind extends CodeEntry['kind']>(
   return [{ kind, entry: served, codeHash, compiled } as CodeVersion];
 }
 
-async function load<Entry extends AgentEntry | WorkflowEntry, Definition>(
+async function load<Entry extends AgentEntry | WorkflowEntry, Definition extends { registry?: CodeRegistry }>(
   entry: Entry,
   program: Program,
   last: Loaded<Entry, Definition> | undefined,
@@ -153,7 +158,8 @@ async function load<Entry extends AgentEntry | WorkflowEntry, Definition>(
   const lastGood = last?.definition && { definition: last.definition, served: last.served ?? last.entry };
   if (entry.problem) return { entry, ...lastGood, problem: entry.problem };
   try {
-    return { entry, definition: toDefinition(entry, await program.load(entry.file)) };
+    const definition = toDefinition(entry, await program.load(entry.file));
+    return { entry, definition: program.isEdited ? { ...definition, registry: snapshotRegistry() } : definition };
   } catch (error) {
     return { entry, ...lastGood, problem: problemOf(error, entry.file) };
   }

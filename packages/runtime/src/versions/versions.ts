@@ -1,4 +1,4 @@
-import type { AgentDefinition, Catalog, WorkflowDefinition } from '../catalog/catalog.ts';
+import type { AgentDefinition, Catalog, CodeVersion, WorkflowDefinition } from '../catalog/catalog.ts';
 import { splitName } from '../definitions/subagents.ts';
 import type { CodeKey, CodeStore } from '../engine/journal/code.ts';
 import type { RunRow } from '../engine/journal/run.ts';
@@ -59,6 +59,28 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
   });
   const loaded = new Map<string, Promise<Pinned<AgentDefinition | WorkflowDefinition>>>();
 
+  /** Of code that is kept as open runs need it: what is, as last seen. */
+  const seen = new Set<string>();
+  let served: CodeVersion[] = [];
+  /** What was served until an edit, and has not been looked at since. */
+  let retired: CodeVersion[] = [];
+  let keeping: Promise<void> = Promise.resolve();
+
+  const keepOpenNow = async (): Promise<void> => {
+    const looked = [...retired, ...catalog.versions()];
+    const versions = looked.filter(({ codeHash }) => !seen.has(codeHash));
+    const open = new Set(await store.listOpen([...new Set(versions.map(({ codeHash }) => codeHash))]));
+    await keeper.keep(versions.filter(({ codeHash }) => open.has(codeHash)));
+    for (const codeHash of open) seen.add(codeHash);
+    retired = retired.filter((version) => !looked.includes(version));
+  };
+  /** One after the other: each compiles. */
+  const keepOpen = (): Promise<void> => {
+    const next = keeping.then(keepOpenNow);
+    keeping = next.catch(() => {});
+    return next;
+  };
+
   const define = async (found: FoundVersion, { codeHash }: CodeKey) => {
     const { manifest, exports, registry } = await found.load();
     const module = { exports, hash: codeHash };
@@ -77,6 +99,8 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
     const id = `${code.codeHash} ${code.name}`;
     const known = loaded.get(id);
     if (known) return known;
+    // It was edited a moment ago, and no sweep has come since.
+    if (retired.some(({ codeHash }) => codeHash === code.codeHash)) await keepOpen();
     const found = await loader.find(code);
     if (!found) return undefined;
     const definition = loaded.get(id) ?? define(found, code);
@@ -88,16 +112,6 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
   let isSweeping = false;
   let sweptAt = -Infinity;
   let housekeptAt = performance.now();
-  /** Of code that is kept as open runs need it: what is, as last seen. */
-  const seen = new Set<string>();
-
-  const keepOpen = async (): Promise<void> => {
-    const versions = catalog.versions().filter(({ codeHash }) => !seen.has(codeHash));
-    if (versions.length === 0) return;
-    const open = new Set(await store.listOpen([...new Set(versions.map(({ codeHash }) => codeHash))]));
-    await keeper.keep(versions.filter(({ codeHash }) => open.has(codeHash)));
-    for (const codeHash of open) seen.add(codeHash);
-  };
   const keep = (): Promise<void> => (keeps === 'all' ? keeper.keep(catalog.versions()) : keepOpen());
   const warn = (error: unknown): void =>
     log.warn('Code cannot be kept for the runs that begin with it; the next sweep tries again.', { error });
@@ -120,6 +134,12 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
       return found && 'agent' in found ? found : undefined;
     },
     async loaded() {
+      if (keeps === 'open') {
+        const now = catalog.versions();
+        const gone = served.filter(({ codeHash }) => !now.some((version) => version.codeHash === codeHash));
+        retired = [...retired, ...gone].slice(-MOST_RETIRED);
+        served = now;
+      }
       isKept = keeps !== 'all';
       if (!isKept) await keep().then(() => (isKept = true), warn);
     },
@@ -152,3 +172,6 @@ const IDLE_MS = 10 * 60_000;
 const OPEN_MS = 900;
 
 const MOST_REFUSED = 1_000;
+
+/** Versions that edits have replaced between two sweeps. */
+const MOST_RETIRED = 100;

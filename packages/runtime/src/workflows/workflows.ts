@@ -204,6 +204,7 @@ export function toBody(name: string, workflow: WorkflowDefinition): Body {
   const spread = !workflow.inputSchema;
   return {
     codeHash: workflow.codeHash,
+    registry: workflow.registry,
     durability: workflow.durability,
     check: (input) => checkInput(name, workflow, input),
     checkState: (state) => checkState(name, workflow, state),
@@ -240,7 +241,6 @@ export async function bodyOfRun(
   const body = toBody(name, own);
   return {
     ...body,
-    registry: own.registry,
     // Where the workflow is gone, a chain goes on with what it has.
     newest: async () => (catalog.findWorkflow(name)?.definition ? workflowBody(catalog, name) : body),
   };

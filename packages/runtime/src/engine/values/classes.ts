@@ -1,4 +1,4 @@
-import { currentRegistry } from './current-registry.ts';
+import { currentRegistry, findKnown } from './current-registry.ts';
 
 /** The names under which a class says how its instances are recorded; `@workflow/serde` has the same two. */
 export const WORKFLOW_SERIALIZE: unique symbol = Symbol.for('workflow-serialize');
@@ -32,7 +32,7 @@ export function toRecorded(value: object): RecordedInstance | undefined {
 
 /** The inverse. Throws when the class is not in the workspace (any more). */
 export function fromRecorded({ id, data }: RecordedInstance): unknown {
-  const type = currentRegistry().classes.get(id) as Partial<RecordableClass> | undefined;
+  const type = findKnown('classes', id) as Partial<RecordableClass> | undefined;
   if (!type?.[WORKFLOW_DESERIALIZE])
     throw new Error(
       `The journal holds an instance of the class "${id}", which is not loaded, or has no static [WORKFLOW_DESERIALIZE]. Bring the class back.`,

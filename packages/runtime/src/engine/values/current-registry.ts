@@ -19,6 +19,22 @@ export function currentRegistry(): CodeRegistry {
   return active ?? currentContext()?.execution.registry ?? shared();
 }
 
+/** What is known under the id to the code that asks. */
+export function findKnown<Kind extends 'steps' | 'closures' | 'classes'>(
+  kind: Kind,
+  id: string,
+): ReturnType<CodeRegistry[Kind]['get']> {
+  const registry = currentRegistry();
+  const known = registry[kind].get(id) ?? (registry.isOpen ? shared()[kind].get(id) : undefined);
+  return known as ReturnType<CodeRegistry[Kind]['get']>;
+}
+
+/** What is known now, whatever later code makes known under the same ids. */
+export function snapshotRegistry(): CodeRegistry {
+  const { steps, closures, classes } = shared();
+  return { steps: new Map(steps), closures: new Map(closures), classes: new Map(classes), isOpen: true };
+}
+
 // --- internal ---
 
 /** While modules of an earlier version are loaded, or what they have recorded is read. */

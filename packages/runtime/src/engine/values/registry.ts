@@ -15,6 +15,8 @@ export interface CodeRegistry {
   closures: Map<string, StepClosure>;
   /** Each with its static methods that record an instance and make it again. */
   classes: Map<string, object>;
+  /** What is not in it is looked for in that of the code there is now: modules that load late. */
+  isOpen?: true;
 }
 
 /** Of an earlier version of the code, whose names are those of the code there is now. */

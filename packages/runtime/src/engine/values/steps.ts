@@ -1,4 +1,4 @@
-import { currentRegistry } from './current-registry.ts';
+import { currentRegistry, findKnown } from './current-registry.ts';
 import type { StepClosure } from './registry.ts';
 
 /** A step function as the journal has it: its id, and what it uses of the function it was made in. */
@@ -12,8 +12,7 @@ type AnyFunction = (...args: never[]) => unknown;
 /** Makes a step function known by its id, so that it crosses the journal. `capture`: what it uses where it was made. */
 export function registerStep(fn: AnyFunction, id: string, capture?: () => object): void {
   (fn as unknown as Record<symbol, Known>)[STEP] = { id, capture };
-  const { steps, closures } = currentRegistry();
-  if (!closures.has(id)) steps.set(id, fn);
+  if (!findKnown('closures', id)) currentRegistry().steps.set(id, fn);
 }
 
 /** The same of a step that was written inside of a function: it is there before that function runs. */
@@ -22,7 +21,7 @@ export function keepClosure(id: string, closure: StepClosure): void {
 }
 
 export function findClosure(id: string): StepClosure | undefined {
-  return currentRegistry().closures.get(id);
+  return findKnown('closures', id);
 }
 
 /** Undefined: it is no step function. */
@@ -35,8 +34,7 @@ export function toStepRef(value: unknown): StepRef | undefined {
 
 /** The inverse. Throws when the step is not in the workspace (any more). */
 export function fromStepRef({ id, closure }: StepRef): AnyFunction {
-  const { steps, closures } = currentRegistry();
-  const step = closures.get(id)?.bind(closure) ?? steps.get(id);
+  const step = findKnown('closures', id)?.bind(closure) ?? findKnown('steps', id);
   if (step) return step;
   throw new Error(`The journal holds the step function "${id}", which is not loaded. Bring the step back.`);
 }

@@ -1,0 +1,124 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startDev } from '../src/dev/start.ts';
+import { SLOW_MS } from './_schema-dev.ts';
+import { eventually, useRig } from './e2e/_setup.ts';
+import type { Workspace } from './e2e/_setup.ts';
+
+const rig = useRig();
+const SOON = { within: 30_000 };
+
+const ORDER = (version: string, step = 'charge') => `import { createHook } from '@svc/runtime';
+import { z } from 'zod';
+import { label } from '../lib/label.ts';
+export const inputSchema = z.object({ order: z.string() });
+async function ${step}(order: string) {
+  'use step';
+  return '${step}-${version} ' + label(order);
+}
+export async function order(input: z.infer<typeof inputSchema>) {
+  'use workflow';
+  const first = await ${step}(input.order);
+  await createHook({ token: 'go-' + input.order });
+  const close = async () => { 'use step'; return 'close-${version} ' + label(input.order); };
+  return [first, await close()];
+}
+`;
+const LABEL = (version: string) => `export const label = (text: string) => '${version}(' + text + ')';\n`;
+const V1 = { 'workflows/order.workflow.ts': ORDER('1'), 'lib/label.ts': LABEL('1') };
+
+async function boot(workspace: Workspace) {
+  const server = await startDev({
+    root: workspace.root,
+    listen: false,
+    json: true,
+    verbose: false,
+    say: () => {},
+    env: { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url },
+  });
+  onTestFinished(() => server.close());
+  const api = `${server.payload.agent_url}/api`;
+  const send = async (path: string, body?: object): Promise<Record<string, unknown>> => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+    return (await fetch(`${api}${path}`, body ? init : {})).json() as never;
+  };
+  const statusOf = async (runId: string) => (await send(`/runs/${runId}`)).status;
+  return {
+    ...server,
+    finish: async (runId: string) => send(`/runs/${runId}?wait=20s`),
+    resume: (order: string) => send(`/workflows/hooks/go-${order}/resume`, {}),
+    /** A run that waits, once it does. */
+    async park(order: string) {
+      const { runId } = (await send('/workflows/order/start', { order })) as { runId: string };
+      await eventually(async () => (await statusOf(runId)) === 'waiting', SOON);
+      return runId;
+    },
+  };
+}
+
+const edit = (workspace: Workspace): void => {
+  workspace.write('lib/label.ts', LABEL('2'));
+  workspace.write('workflows/order.workflow.ts', ORDER('2', 'bill'));
+};
+
+describe('a run that is parked under svc dev ends on the code it began with', () => {
+  it(
+    'over edits that come at once, beside runs of the newest code',
+    async () => {
+      const workspace = await rig.workspace(V1);
+      const dev = await boot(workspace);
+      const old = await dev.park('a');
+      edit(workspace);
+      let count = 0;
+      const isNew = async (): Promise<boolean> => {
+        const order = `n${++count}`;
+        const runId = await dev.park(order);
+        await dev.resume(order);
+        return (
+          JSON.stringify((await dev.finish(runId)).output) ===
+          JSON.stringify([`bill-2 2(${order})`, `close-2 2(${order})`])
+        );
+      };
+      await eventually(isNew, SOON);
+      await dev.resume('a');
+      expect(await dev.finish(old)).toMatchObject({ status: 'completed', output: ['charge-1 1(a)', 'close-1 1(a)'] });
+      expect(await isNew()).toBe(true);
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'over a restart, and an edit that was made meanwhile',
+    async () => {
+      const workspace = await rig.workspace(V1);
+      const first = await boot(workspace);
+      const runId = await first.park('a');
+      await first.close();
+      edit(workspace);
+      const next = await boot(workspace);
+      await next.resume('a');
+      expect(await next.finish(runId)).toMatchObject({
+        status: 'completed',
+        output: ['charge-1 1(a)', 'close-1 1(a)'],
+      });
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'over an edit, and a restart that comes before anything is compiled',
+    async () => {
+      const workspace = await rig.workspace(V1);
+      const first = await boot(workspace);
+      const runId = await first.park('a');
+      edit(workspace);
+      await first.close();
+      const next = await boot(workspace);
+      await next.resume('a');
+      expect(await next.finish(runId)).toMatchObject({
+        status: 'completed',
+        output: ['charge-1 1(a)', 'close-1 1(a)'],
+      });
+    },
+    SLOW_MS,
+  );
+});

@@ -1,0 +1,104 @@
+import { dirname } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { newJournalPath } from '../engine/_setup.ts';
+import { createFaultyJournal, FAULTS } from '../engine/stores/faulty.ts';
+import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
+import { createLog } from '../log.ts';
+import type { LogRecord } from '../log.ts';
+import { newMasterKey } from '../secrets/master-key.ts';
+import { createKeeper } from './keeper.ts';
+import { createLoader } from './loader.ts';
+import type { CodeVersion } from '../catalog/catalog.ts';
+import { VERSION_BYTES } from './files.ts';
+
+const key = newMasterKey();
+
+const version = (name: string, files: Record<string, string>): CodeVersion => ({
+  kind: 'workflow',
+  codeHash: `hash of ${name}`,
+  entry: {
+    name,
+    file: `workflows/${name}.ts`,
+    exportName: 'run',
+    steps: [],
+    hasInputSchema: false,
+    hasOutputSchema: false,
+  },
+  compiled: async () => ({
+    path: 'main.mjs',
+    files: Object.entries(files).map(([path, text]) => ({ path, content: Buffer.from(text) })),
+  }),
+});
+const ONE = version('one', { 'main.mjs': `export * from './all.mjs';`, 'all.mjs': 'export const run = 1;' });
+const TWO = version('two', { 'main.mjs': `export * from './all.mjs'; // 2`, 'all.mjs': 'export const run = 1;' });
+
+async function setup() {
+  const path = newJournalPath();
+  const journal = await openSqliteJournal({ path });
+  onTestFinished(async () => {
+    await journal.close();
+    await rm(dirname(path), { recursive: true, force: true });
+  });
+  const faulty = createFaultyJournal(journal);
+  const logs: LogRecord[] = [];
+  const log = createLog({ level: 'warn', write: (line) => logs.push(JSON.parse(line) as LogRecord) });
+  const keeper = () => createKeeper({ store: faulty.journal.code, key, log });
+  const refused: string[] = [];
+  const loader = createLoader({ store: journal.code, key, onRefused: (_key, why) => refused.push(why) });
+  onTestFinished(() => loader.close());
+  return { faulty, keeper, loader, logs, refused };
+}
+const keyOf = ({ codeHash, entry }: CodeVersion) => ({ codeHash, name: entry.name });
+
+test.each(FAULTS.filter((fault) => fault !== 'hang'))(
+  'a process that dies at any call (%s) leaves a version whole or not at all, and the next one keeps it',
+  async (fault) => {
+    let n = 0;
+    for (let isOver = false; !isOver;) {
+      const { faulty, keeper, loader, refused } = await setup();
+      faulty.break(fault, ++n);
+      isOver = await keeper()
+        .keep([ONE, TWO])
+        .then(
+          () => true,
+          () => false,
+        );
+      faulty.heal();
+      for (const one of [ONE, TWO]) await loader.find(keyOf(one));
+      await keeper().keep([ONE, TWO]);
+      for (const one of [ONE, TWO]) expect(await loader.find(keyOf(one))).toBeDefined();
+      expect(refused).toEqual([]);
+    }
+    // One look for both; of each, its files are looked for and it is written. The sixth call is not made.
+    expect(n).toBe(6);
+  },
+);
+
+test('of versions that are kept one statement is asked', async () => {
+  const { faulty, keeper } = await setup();
+  await keeper().keep([ONE, TWO]);
+  faulty.break('fail', 1_000);
+  await keeper().keep([ONE, TWO]);
+  expect(faulty.calls()).toEqual(['code.touch']);
+});
+
+test('one that is too large, or whose files are gone, is named once and keeps no other from being kept', async () => {
+  const { keeper, loader, logs } = await setup();
+  const large = {
+    ...ONE,
+    codeHash: 'large',
+    compiled: async () => ({ path: 'a', files: [{ path: 'a', content: HUGE }] }),
+  };
+  const gone = { ...ONE, codeHash: 'gone', compiled: () => Promise.reject(new Error('ENOENT')) };
+  const one = keeper();
+  await one.keep([large, gone, TWO]);
+  await one.keep([large, gone, TWO]);
+  expect(await loader.find(keyOf(TWO))).toBeDefined();
+  expect(logs.map(({ message }) => message)).toEqual([
+    expect.stringContaining('67108864 can be kept'),
+    expect.stringContaining('cannot be read'),
+  ]);
+});
+
+const HUGE = { byteLength: VERSION_BYTES + 1 } as Uint8Array;
