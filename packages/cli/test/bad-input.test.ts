@@ -65,6 +65,10 @@ const basesOf = ({
     },
   ),
   ...forEach(['runs cancel-all', 'runs retry-all', 'runs delete-all'], { flags: { name: 'none', yes: true } }),
+  ...forEach(['runs fork', 'runs rewind'], {
+    positionals: { id: completed },
+    flags: { from: 'start', 'dry-run': true },
+  }),
   ...forEach(['runs cancel', 'runs delete'], { positionals: { id: 'none' }, flags: { yes: true } }),
   'runs step': { positionals: { id: completed, stepId: '0' } },
   'runs stream': { positionals: { id: completed, name: 'default' } },
@@ -151,8 +155,8 @@ const TAKEN: readonly RegExp[] = [
   /^add \S+ name, (unknown|huge|a folder)$/,
   /^(build --out|package --out-dir|pull run --out), (unknown|negative|huge|not a number|lines)$/,
   /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,
-  /^(runs|logs|sessions|memory|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
-  /^runs (cancel|retry|delete)-all --(name|parent|retry-of|session|client|user), /,
+  /^(runs|logs|sessions|memory|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|forked-from|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
+  /^runs (cancel|retry|delete)-all --(name|parent|retry-of|forked-from|session|client|user), /,
   /^logs tail --(step|text|client|user), (?!long)/,
   // What has used nothing so far.
   /^usage (get id|list --id), /,
@@ -162,7 +166,9 @@ const TAKEN: readonly RegExp[] = [
   /^runs stream name, /,
   /^runs stream --start-index, negative$/,
   /^runs get --wait, huge$/,
-  /^(workflows start|runs retry|hitl approve|hitl reject) --(idempotency-key|id|note|input|input-file), (?!long)/,
+  /^(workflows start|runs retry|runs fork|runs rewind|hitl approve|hitl reject) --(idempotency-key|id|note|input|input-file), (?!long)/,
+  // Any JSON is an input.
+  /^runs (fork|rewind) --input, (negative|huge)$/,
   /^workflows start --priority, negative$/,
   // The start before has made it.
   /^workflows find id, /,
