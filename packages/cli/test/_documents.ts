@@ -90,7 +90,10 @@ const GLOBAL = ['--json', '--verbose', '--no-color'];
 /** Also verbs of their own, where they print an answer of the box. */
 function isAnsweredByBox(path: string): boolean {
   const found = listLeaves(TREE).find((verb) => verb.path === path);
-  return found?.leaf.operate !== undefined || ['why', 'contract show', 'workflows start'].includes(path);
+  return (
+    found?.leaf.operate !== undefined ||
+    ['why', 'contract show', 'workflows start', 'runs fork', 'runs rewind'].includes(path)
+  );
 }
 
 /** Text for people may stand between, on stderr; a line that was cut off is none. */

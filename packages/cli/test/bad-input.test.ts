@@ -65,6 +65,10 @@ const basesOf = ({
     },
   ),
   ...forEach(['runs cancel-all', 'runs retry-all', 'runs delete-all'], { flags: { name: 'none', yes: true } }),
+  ...forEach(['runs fork', 'runs rewind'], {
+    positionals: { id: completed },
+    flags: { from: 'start', 'dry-run': true },
+  }),
   ...forEach(['runs cancel', 'runs delete'], { positionals: { id: 'none' }, flags: { yes: true } }),
   'runs step': { positionals: { id: completed, stepId: '0' } },
   'runs stream': { positionals: { id: completed, name: 'default' } },
@@ -162,7 +166,9 @@ const TAKEN: readonly RegExp[] = [
   /^runs stream name, /,
   /^runs stream --start-index, negative$/,
   /^runs get --wait, huge$/,
-  /^(workflows start|runs retry|hitl approve|hitl reject) --(idempotency-key|id|note|input|input-file), (?!long)/,
+  /^(workflows start|runs retry|runs fork|runs rewind|hitl approve|hitl reject) --(idempotency-key|id|note|input|input-file), (?!long)/,
+  // Any JSON is an input.
+  /^runs (fork|rewind) --input, (negative|huge)$/,
   /^workflows start --priority, negative$/,
   // The start before has made it.
   /^workflows find id, /,

@@ -115,6 +115,8 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['keys', 'rotate', seeds.key, '--overlap', '1h'],
   ['keys', 'revoke', seeds.key, '--yes'],
   ['runs', 'retry', seeds.failed],
+  ['runs', 'fork', seeds.completed, '--from', 'start', '--dry-run'],
+  ['runs', 'rewind', seeds.completed, '--from', 'none', '--dry-run'],
   ['runs', 'resume', seeds.completed],
   ['runs', 'state', seeds.completed],
   ['runs', 'pause', seeds.completed],

@@ -36,6 +36,7 @@ function listFacts(run: Run, now: number): [string, string][] {
     ['session', run.sessionId],
     ['parent', run.parentRunId],
     ['retry of', run.retryOf],
+    ['forked from', formatOrigin(run.forkedFrom)],
     ['continued from', run.continuedFrom],
     ['continued to', run.continuedTo],
     ['paused', run.pausedAt],
@@ -61,6 +62,11 @@ function formatTokens(run: Run): string {
   ];
   const spent = parts.filter(([, count]) => count > 0).map(([label, count]) => `${label} ${count}`);
   return spent.length > 0 ? `${run.totalTokens} (${spent.join(', ')})` : String(run.totalTokens ?? 0);
+}
+
+function formatOrigin(from: Run['forkedFrom']): string | undefined {
+  if (!from) return undefined;
+  return `${from.runId}, ${from.step === null ? 'from its start' : `from step ${from.step}`}`;
 }
 
 /** `sleep, until 2026-01-31T12:00:00.000Z`: what it is, then whatever else is known. */

@@ -1,11 +1,12 @@
 import { EXIT } from '../errors.ts';
+import type { Group } from '../group.ts';
 import type { Row } from '../operate/row.ts';
 import { operateGroup } from '../operate/group.ts';
 import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
 import { SAMPLE_ID } from './samples.ts';
 
-export const runs = operateGroup({
+const operated = operateGroup({
   summary: 'See and control the runs of a box.',
   page: 'operating',
   examples: ['svc runs list --status failed', 'svc runs get <id>'],
@@ -146,6 +147,22 @@ export const runs = operateGroup({
     },
   },
 });
+
+/** Two of its verbs show what would be executed again before they ask. */
+export const runs: Group = {
+  ...operated,
+  verbs: {
+    ...operated.verbs,
+    fork: {
+      summary: 'Start a new run with what a run has recorded up to a step, and show first what is executed again.',
+      load: async () => (await import('../commands/runs/fork.ts')).forkRun,
+    },
+    rewind: {
+      summary: 'Cancel a run, and let a new one go on in its place from a step.',
+      load: async () => (await import('../commands/runs/fork.ts')).rewindRun,
+    },
+  },
+};
 
 // --- internal ---
 

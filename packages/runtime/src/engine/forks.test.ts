@@ -9,6 +9,7 @@ import { createHook } from './primitives/hook.ts';
 import { getStepMetadata } from './primitives/metadata.ts';
 import { sleep } from './primitives/sleep.ts';
 import { encode } from './serialize.ts';
+import { wrapJournal } from './stores/wrap.ts';
 import type { ForkOptions } from './worker/forks.ts';
 
 // What a fork takes of the run it is made of, and what it does again.
@@ -280,4 +281,35 @@ describeOnStores('a fork', (newPlace) => {
     await opened.engine.wait(source.runId, 10_000);
     expect(await etags()).not.toBe(before);
   });
+
+  test('of a process that dies at any call of the journal is whole, and goes on elsewhere, or is not there', async () => {
+    const found = new Set<number>();
+    for (let n = 1; n <= 8; n += 1) {
+      const { calls, go } = makeOrder();
+      const place = newPlace();
+      let left = Infinity;
+      const dying = { open: async () => wrapJournal(await place.open(), (_, call) => (--left < 0 ? NEVER : call())) };
+      const first = await bench(dying, { go }, { sweepMs: 60_000 });
+      const source = await first.run('go', 'a');
+      left = n;
+      let isOver = false;
+      void fork(first, source, 1).then(
+        () => (isOver = true),
+        () => {},
+      );
+      await until(() => left < 0 || isOver);
+      await first.kill();
+      const second = await bench(place, { go });
+      const forks = await second.journal.listRuns({ forkedFrom: source.runId }, { limit: 5 });
+      found.add(forks.length);
+      for (const { runId } of forks) {
+        const forked = await second.engine.wait(runId, 10_000);
+        expect((outputOf(forked) as string[]).slice(0, 2)).toEqual((outputOf(source) as string[]).slice(0, 2));
+        expect(calls.filter((call) => call.startsWith('reserve'))).toHaveLength(1);
+      }
+    }
+    expect([...found].toSorted()).toEqual([0, 1]);
+  });
 });
+
+const NEVER = new Promise<never>(() => {});
