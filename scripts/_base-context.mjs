@@ -38,6 +38,7 @@ export function writeControlPlaneContext(folder) {
   mkdirSync(target, { recursive: true });
   copyPackage(CONTROL_PLANE, target, ['package.json', 'bin.mjs', 'dist']);
   cpSync(join(ROOT, 'docker/control-plane/svc-control-plane'), join(target, 'svc-control-plane'));
+  mkdirSync(join(folder, 'volumes'), { recursive: true });
   mkdirSync(join(folder, 'volumes/data'), { recursive: true, mode: 0o700 });
 }
 
