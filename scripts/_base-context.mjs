@@ -30,7 +30,8 @@ export function writeBaseContext(folder) {
 }
 
 /**
- * The same for the image of the control plane, which stands on the base: the Dockerfile, and `control-plane/`.
+ * The same for the image of the control plane, which stands on the base: the Dockerfile, `control-plane/`, and the empty
+ * folder that a volume is put on.
  * @param {string} folder
  */
 export function writeControlPlaneContext(folder) {
@@ -40,6 +41,9 @@ export function writeControlPlaneContext(folder) {
   const target = join(folder, 'control-plane');
   mkdirSync(target, { recursive: true });
   copyPackage(CONTROL_PLANE, target, ['package.json', 'bin.mjs', 'dist']);
+  cpSync(join(ROOT, 'docker/control-plane/svc-control-plane'), join(target, 'svc-control-plane'));
+  mkdirSync(join(folder, 'volumes'), { recursive: true });
+  mkdirSync(join(folder, 'volumes/data'), { recursive: true, mode: 0o700 });
 }
 
 /** The protocol version of the runtime that is built here. */

@@ -13,6 +13,10 @@ export default defineConfig({
   dts: true,
   sourcemap: false,
   plugins: [keepLicences(), buildPages({ from: toPath('pages'), to: toPath('dist/pages') })],
-  // Served by `svc dev` from here too.
-  copy: [{ from: '../dashboard/dist/dashboard', to: 'dist' }],
+  copy: [
+    // Served by `svc dev` from here too.
+    { from: '../dashboard/dist/dashboard', to: 'dist' },
+    // What an image is made of besides the package: see base.Dockerfile in a deploy folder.
+    { from: '../../docker/control-plane/svc-control-plane', to: 'dist/container' },
+  ],
 });

@@ -8,7 +8,7 @@ import type { CreatedTunnel, RelayOptions, Relay } from '../../control-plane/src
 import { keepAttached } from '../src/dev/tunnel/keep.ts';
 
 export interface TestRelay extends Omit<Relay, 'create'> {
-  create(tunnel: { installationId: string }): CreatedTunnel;
+  create(tunnel: { installationId: string; userId?: string }): CreatedTunnel;
   port: number;
   /** Cuts every connection of boxes, as a network does. */
   cut(): void;
@@ -40,7 +40,8 @@ export async function startRelay(options: Partial<RelayOptions> = {}): Promise<T
   onTestFinished(() => relay.close());
   return {
     ...relay,
-    create: (tunnel) => relay.create({ ...tunnel, holder: { userId: 'ada', credentialId: 'session' } }),
+    create: ({ installationId, userId = 'ada' }) =>
+      relay.create({ installationId, holder: { userId, credentialId: 'session' } }),
     port,
     cut() {
       for (const socket of boxes) socket.destroy();

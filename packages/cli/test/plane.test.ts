@@ -1,4 +1,4 @@
-import { rmSync, statSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CaptureOptions } from '../src/terminal/terminal.ts';
@@ -110,6 +110,26 @@ describe('svc plane', () => {
     await start(['--port', port, '--json'], { env });
     expect((await logIn(url, PASSWORD)).status).toBe(200);
   });
+
+  it.each([['backup', 'x.backup'], ['restore', 'x.backup'], ['reset-password', 'ada@example.com'], ['rotate-keys']])(
+    'takes no folder of this machine for the database that PLANE_DATABASE_URL names: %s',
+    async (...verb) => {
+      const home = makeHome();
+      const env = { ...home, PLANE_DATABASE_URL: 'postgres://127.0.0.1:1/plane' };
+      const file = join(home.HOME ?? '', 'x.backup');
+      writeFileSync(file, 'x');
+      const given = verb.map((one) => (one === 'x.backup' ? file : one));
+      const refused = await runCli(['plane', ...given, '--json'], { env });
+      expect([refused.exitCode, readError(refused)]).toMatchObject([
+        1,
+        {
+          code: 'generic',
+          message: expect.stringContaining('PLANE_DATABASE_URL is set'),
+          suggestion: expect.stringContaining('--data-dir'),
+        },
+      ]);
+    },
+  );
 
   it('gives a person that has forgotten its password another one, and rotates its keys, while it runs', async () => {
     const env = makeHome();

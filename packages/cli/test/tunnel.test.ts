@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { answerTo, ask, begin, openTunnel, startBehind, startRelay } from './_tunnel.ts';
 
@@ -264,6 +264,39 @@ describe('whoever goes', () => {
     expect(read).toEqual(['broken off']);
   });
 
+  it('the client, before the box has refused an upload it does not read: the next request passes', async () => {
+    let refuse = (): void => {};
+    const through = await open((request, response) => {
+      if (request.url === '/next') return response.end('next');
+      // Nothing of the body is read.
+      refuse = () => response.writeHead(401).end();
+    });
+    const askNext = async () => {
+      for (let n = 0; n < 20; n++) expect((await through.ask({ path: '/next' })).text).toBe('next');
+    };
+    const sending = through.begin({ method: 'POST' });
+    sending.on('error', () => {});
+    await writeUntilFull(sending);
+    sending.destroy();
+    // By then the box is told that it has gone.
+    await askNext();
+    refuse();
+    await askNext();
+  });
+
+  it.each(['status', 'header'])(
+    'the box: a %s that HTTP/2 does not have is no answer, and the next one passes',
+    async (what) => {
+      const through = await open((request, response) => {
+        if (request.url === '/next') return response.end('next');
+        return what === 'status' ? response.writeHead(999).end() : response.setHeader('http2-settings', 'x').end();
+      });
+      const refused = await through.ask();
+      expect([refused.status, JSON.parse(refused.text).code]).toEqual([502, 'tunnel_closed']);
+      expect((await through.ask({ path: '/next' })).text).toBe('next');
+    },
+  );
+
   it('the box: an answer that breaks off is no whole one', async () => {
     const through = await open((_, response) => {
       response.write('half');
@@ -344,6 +377,25 @@ describe('a tunnel', () => {
     ]);
     const nowhere = await startRelay({ ...elsewhere, domain: 'localhost' });
     expect(() => nowhere.create({ installationId: 'a' })).toThrow(/sets PLANE_TUNNEL_DOMAIN/);
+  });
+
+  it('is one of so many of a person, and of a relay; one that comes back adds none', async () => {
+    const relay = await startRelay({ limits: { tunnels: 3, tunnelsOfPerson: 2 } });
+    const hold = async (token: string) => {
+      const socket = new WebSocket(`ws://127.0.0.1:${relay.port}/api/v1/tunnel`, ['svc-tunnel', token]);
+      onTestFinished(() => socket.terminate());
+      await once(socket, 'open');
+      return socket;
+    };
+    const make = (installationId: string, userId: string) => relay.create({ installationId, userId }).token;
+    const [first] = [await hold(make('one', 'ada')), await hold(make('two', 'ada'))];
+    expect(await attach(relay, make('three', 'ada'))).toBe(503);
+    const again = await hold(make('two', 'ada'));
+    await hold(make('three', 'bo'));
+    expect(await attach(relay, make('four', 'cy'))).toBe(503);
+    first?.terminate();
+    await vi.waitUntil(async () => (await attach(relay, make('four', 'cy'))) === 101);
+    expect(again.readyState).toBe(WebSocket.OPEN);
   });
 
   it('takes the place of the one its installation had, whose box says so and stays away', async () => {

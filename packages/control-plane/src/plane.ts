@@ -1,4 +1,6 @@
+import type { RequestListener } from 'node:http';
 import type { H3 } from 'h3';
+import { toNodeHandler } from 'h3/node';
 import { createLog } from '../../runtime/src/log.ts';
 import type { Log } from '../../runtime/src/log.ts';
 import { listen } from '../../runtime/src/http/listen.ts';
@@ -8,6 +10,7 @@ import { createFull } from './full.ts';
 import type { Ground, Rooms } from './ground.ts';
 import { createApp } from './http/app.ts';
 import type { RawRoute, Route } from './http/route.ts';
+import { createUpgrades } from './http/upgrades.ts';
 import { LIVE } from './live.ts';
 import { openApiRoute } from './openapi.ts';
 import { readPages } from './pages/files.ts';
@@ -63,7 +66,10 @@ export async function createPlane(options: PlaneOptions): Promise<Plane> {
     publicUrl,
     async listen() {
       const { divert, upgrade } = rooms;
-      const others = { ...(divert ? { divert } : {}), ...(upgrade ? { onUpgrade: upgrade } : {}) };
+      const handle = toNodeHandler(app) as RequestListener;
+      const answer: RequestListener = (request, response) => divert?.(request, response) || handle(request, response);
+      const onUpgrade = upgrade && createUpgrades({ take: upgrade, answer });
+      const others = { ...(divert ? { divert } : {}), ...(onUpgrade ? { onUpgrade } : {}) };
       listener = await listen(app, { port, host: settings.host, proxies, ...others });
       port = listener.port;
       return { url: listener.url, port };

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { findSqlite } from '../../runtime/src/engine/stores/sqlite/driver.ts';
+import type { Requirement } from '../../runtime/test/require.ts';
 import type { Answer, Loose } from './_people.ts';
 import { makeFolder, SECRET_KEY } from './_setup.ts';
 
@@ -70,10 +71,14 @@ export class Victim {
   }
 }
 
-/** Whether there is the driver whose statements can be counted, the others are as synchronous, and what is built. */
-export async function canDie(): Promise<boolean> {
+/** The driver whose statements can be counted, the others being as synchronous, and what is built. */
+export async function canDie(): Promise<Requirement<true>> {
   const { opener } = await findSqlite('better-sqlite3');
-  return Boolean(opener) && existsSync(toUrl('../dist/index.mjs'));
+  const isBuilt = existsSync(toUrl('../dist/index.mjs'));
+  const missing = opener
+    ? 'packages/control-plane/dist (run node scripts/build.mjs)'
+    : 'better-sqlite3 (run pnpm install)';
+  return { value: opener && isBuilt ? true : undefined, missing };
 }
 
 // --- internal ---

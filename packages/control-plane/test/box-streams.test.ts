@@ -93,6 +93,22 @@ describe('a box behind its control plane', () => {
     await expect(answer.text()).rejects.toThrow('terminated');
   });
 
+  test.each(['099 x', '000 x', '999 x'])(
+    'is 502 where its status is %s, and nothing of its head is sent',
+    async (line) => {
+      const upstream = await startUpstream((request) => {
+        request.socket.end(`HTTP/1.1 ${line}\r\nx-own: 1\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\nhi`);
+      });
+      const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: upstream.url });
+      const answer = await plane.ask('/box/api/runs');
+      expect([answer.headers.get('x-own'), answer.headers.get('content-type')]).toStrictEqual([
+        null,
+        expect.stringContaining('application/json'),
+      ]);
+      expect(await codeOf(answer)).toStrictEqual([502, 'runtime_unreachable']);
+    },
+  );
+
   test('a request on a connection the box has just closed is made once more, where that is safe', async () => {
     const used = new Set<unknown>();
     const upstream = await startUpstream((request, response) => {

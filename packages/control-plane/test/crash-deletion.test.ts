@@ -1,11 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { describeWhen } from '../../runtime/test/require.ts';
 import { addInstallation } from './_box.ts';
 import { signInCli } from './_oauth.ts';
 import { addPerson, ask, logIn, PASSWORD, signUpFirst } from './_people.ts';
 import { makeStore, STORES } from './_setup.ts';
 import { canDie, Victim } from './_victim.ts';
 
-describe.runIf(await canDie())('a control plane that dies at any write of a deletion', () => {
+describeWhen(await canDie(), 'a control plane that dies at any write of a deletion', () => {
   test.each(STORES)(
     'has deleted nothing but sessions of command lines, and can do it still, on %s',
     async (store) => {

@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { describeWhen } from '../../runtime/test/require.ts';
 import { addInstallation } from './_box.ts';
 import { decide, isGood, poll, refresh, startDevice } from './_oauth.ts';
 import { ask, signUpFirst } from './_people.ts';
@@ -10,7 +11,7 @@ import { canDie, Victim } from './_victim.ts';
 
 const SECRET = 'f'.repeat(64);
 
-describe.runIf(await canDie())('a control plane that dies at any write', () => {
+describeWhen(await canDie(), 'a control plane that dies at any write', () => {
   test.each(STORES)(
     'leaves no sign-in, session, box or token half done on %s',
     async (store) => {

@@ -1,11 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { describeWhen } from '../../runtime/test/require.ts';
 import { ask, cookieOf, logIn, PASSWORD } from './_people.ts';
 import { makeStore, STORES } from './_setup.ts';
 import { canDie, Victim } from './_victim.ts';
 
 const BO = 'bo@example.com';
 
-describe.runIf(await canDie())('a control plane that dies at any write', () => {
+describeWhen(await canDie(), 'a control plane that dies at any write', () => {
   test.each(STORES)(
     'leaves nothing half done on %s',
     async (store) => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { onTestFinished } from 'vitest';
 import { readSettings } from '../src/config.ts';
@@ -74,6 +76,19 @@ describe.each(STORES)('the store on %s', (name) => {
     const db = await open(name);
     await expect(db.transaction(() => db.run(put('a', '1')))).rejects.toThrow('over its own session');
   });
+});
+
+test('a folder is one control plane’s at a time, also where the other is in a container of its own', async () => {
+  const { PLANE_DATA_DIR: folder = '', ...env } = await makeStore('sqlite');
+  const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, PLANE_DATA_DIR: folder, ...env });
+  if (!full) throw new Error('The full mode has a store.');
+  const first = await openStore(full);
+  // As the other container sees it: the process of that number is its own, and has begun at another time.
+  writeFileSync(join(folder, 'plane.lock'), JSON.stringify({ pid: process.pid, startTime: '1' }));
+  await expect(openStore(full)).rejects.toMatchObject({ code: 'already_running', details: { folder } });
+  await expect(first.get(sql`select 1 as one`)).resolves.toMatchObject({ one: 1 });
+  await first.close();
+  await (await openStore(full)).close();
 });
 
 test('a folder is one control plane’s at a time', async () => {

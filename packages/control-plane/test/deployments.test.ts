@@ -223,6 +223,25 @@ describe('a box that is refused', () => {
   });
 });
 
+describe.each(STORES)('of many registrations at once on %s', (store) => {
+  test('no more than ten ask an address, and those that go well leave room for the next', async () => {
+    const plane = await startPlane({ env: await makeStore(store) });
+    const ada = await signUpFirst(plane);
+    const id = await addInstallation(plane, ada.cookie);
+    const link = (url: string) => {
+      const body = { url, hmacSecret: SECRET, imageTag: 'shop:12' };
+      return ask(plane, `POST /api/v1/installations/${id}/deployments`, { ...ada, body });
+    };
+    const box = await startBox(plane.url, id);
+    for (let n = 0; n < 12; n++) expect((await link(box)).status).toBe(200);
+    const other = await serve((_, response) => void setTimeout(() => send(response, {}, 500), 50));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => link(other.url)));
+    expect(answers.filter(({ status }) => status === 422)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(90);
+    expect(other.seen).toHaveLength(10);
+  });
+});
+
 describe('an address', () => {
   const PRIVATE = [
     'http://127.0.0.1:8080',

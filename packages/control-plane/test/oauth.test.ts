@@ -164,6 +164,19 @@ describe('a code that is approved', () => {
     expect((await decide(plane, ada, code)).body.code).toBe('code_unknown');
   });
 
+  test('is shown to who has answered it, and to nobody else', async () => {
+    const { plane, ada } = await start();
+    const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
+    for (const decision of ['approve', 'deny']) {
+      const { user_code: code } = await startDevice(plane);
+      const show = async (person: SignedInPerson) => (await ask(plane, `GET /device?user_code=${code}`, person)).body;
+      expect((await show(bo)).status).toBe('pending');
+      await decide(plane, ada, code, decision);
+      expect((await show(ada)).status).toBe(decision === 'approve' ? 'approved' : 'denied');
+      expect((await show(bo)).code).toBe('code_unknown');
+    }
+  });
+
   test('is guessed five times a minute by a person, and from an address, and then not at all', async () => {
     const { plane, clock, ada } = await start();
     const { user_code: code } = await startDevice(plane);

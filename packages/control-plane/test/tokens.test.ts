@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { signInCli } from './_oauth.ts';
 import { addPerson, ask, signUpFirst } from './_people.ts';
 import { makeClock, startPlane, STORES } from './_setup.ts';
 
@@ -91,4 +92,19 @@ test('tokens are their maker’s own: others neither see nor end them', async ()
   const { id } = (await ask(plane, 'POST /api/v1/tokens', { cookie: bo.cookie, body: { name: 'ci' } })).body;
   expect((await ask(plane, 'GET /api/v1/tokens', { cookie: ada.cookie })).body.items).toStrictEqual([]);
   expect((await ask(plane, `DELETE /api/v1/tokens/${id}`, { cookie: ada.cookie })).status).toBe(404);
+});
+
+test('a command line makes none, which would outlast it; it shows them and ends them', async () => {
+  const plane = await startPlane();
+  const ada = await signUpFirst(plane);
+  const { id } = (await ask(plane, 'POST /api/v1/tokens', { cookie: ada.cookie, body: { name: 'ci' } })).body;
+  const cli = { token: (await signInCli(plane, ada)).access_token };
+  const made = await ask(plane, 'POST /api/v1/tokens', { ...cli, body: { name: 'mine' } });
+  expect([made.status, made.body.code, made.body.message]).toStrictEqual([
+    403,
+    'forbidden',
+    'A token is made by a person in a browser. Sign in there.',
+  ]);
+  expect((await ask(plane, 'GET /api/v1/tokens', cli)).body.items).toMatchObject([{ id }]);
+  expect((await ask(plane, `DELETE /api/v1/tokens/${id}`, cli)).status).toBe(204);
 });

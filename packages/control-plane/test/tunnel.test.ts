@@ -39,7 +39,7 @@ const attach = async ({ relayUrl, token }: { relayUrl: string; token: string }):
 
 test('a tunnel has a host below that of the control plane, where nothing of the control plane answers', async () => {
   const plane = await startPlane();
-  const { open, path } = await makeInstallation(plane);
+  const { open, path, cookie } = await makeInstallation(plane);
   const { status, body } = await open();
   expect(status).toBe(201);
   const { port } = new URL(plane.url);
@@ -49,8 +49,10 @@ test('a tunnel has a host below that of the control plane, where nothing of the 
     publicUrl: `http://${body.name}.localhost:${port}`,
     relayUrl: `ws://localhost:${port}/api/v1/tunnel`,
     expiresAt: expect.any(String),
-    deeplink: `${plane.url}${path.replace('/api/v1', '')}`,
+    deeplink: `${plane.url}/studio/?installation=${path.split('/').at(-1)}`,
   });
+  const page = await fetch(body.deeplink, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' });
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
   expect(Date.parse(body.expiresAt) - Date.now()).toBeGreaterThan(8 * 3_600_000 - 60_000);
   for (const target of ['/live', '/api/v1/me', '/.well-known/jwks.json', '/']) {
     const answer = await askHost(plane, body.publicUrl, target);

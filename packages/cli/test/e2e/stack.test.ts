@@ -301,6 +301,10 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
         temporary: 'written',
         shell: 'ENOENT',
       });
+      const command = await stack.run('exec', 'control-plane', 'svc-control-plane', 'help');
+      expect([command.code, command.stderr]).toEqual([1, expect.stringContaining('Usage: svc-control-plane [backup')]);
+      const owner = 'const { uid, mode } = fs.statSync("/data"); JSON.stringify([uid, mode & 0o777])';
+      expect(JSON.parse(await stack.ask('exec', 'control-plane', 'node', '-p', owner))).toEqual([65532, 0o700]);
       const { code } = await stack.run('stop', 'control-plane');
       expect(code).toBe(0);
       expect((await stack.container('control-plane')).State).toMatchObject({ Status: 'exited', ExitCode: 0 });

@@ -74,7 +74,7 @@ it('svc dev of a linked workspace is reached under its public address, by whom t
   const { public_url: publicUrl, deeplink } = box.payload as unknown as Record<string, string>;
   if (!publicUrl) throw new Error(`There is no public address: ${box.stderr()}`);
   expect(publicUrl).toMatch(new RegExp(`^http://[\\da-f]{24}\\.localhost:${new URL(plane.url).port}$`));
-  expect(deeplink).toBe(`${plane.url}/installations/${id}`);
+  expect(deeplink).toBe(`${plane.url}/studio/?installation=${id}`);
 
   expect((await ask(publicUrl, { path: '/live' })).status).toBe(200);
   expect((await ask(publicUrl, { path: '/api/runs' })).status).toBe(401);

@@ -64,10 +64,15 @@ ARG NPM_CONFIG_REGISTRY
 WORKDIR /opt/svc/control-plane
 RUN npm install --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund @svc/control-plane@${version} \\
  && rm -rf node_modules/@photostructure package.json package-lock.json \\
- && ln -s node_modules/@svc/control-plane/bin.mjs bin.mjs
+ && ln -s node_modules/@svc/control-plane/bin.mjs bin.mjs \\
+ && cp node_modules/@svc/control-plane/dist/container/svc-control-plane . \\
+ && chmod 755 svc-control-plane \\
+ && mkdir -p -m 700 /volumes/data
 
 FROM base AS control-plane
 COPY --from=control-plane-packages /opt/svc/control-plane/ /opt/svc/control-plane/
+COPY --from=control-plane-packages /opt/svc/control-plane/svc-control-plane /usr/local/bin/svc-control-plane
+COPY --from=control-plane-packages --chown=65532:65532 /volumes/ /
 ENV PORT=3000
 WORKDIR /opt/svc/control-plane
 EXPOSE 3000

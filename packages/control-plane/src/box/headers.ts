@@ -54,11 +54,30 @@ const NOT_OURS = new Set([
   'clear-site-data',
   'content-security-policy',
   'cross-origin-opener-policy',
+  'cross-origin-opener-policy-report-only',
+  'cross-origin-embedder-policy-report-only',
   'content-security-policy-report-only',
   'strict-transport-security',
   'service-worker-allowed',
   'refresh',
   'alt-svc',
+  // Where the browser would report to, of addresses of the control plane.
+  'report-to',
+  'reporting-endpoints',
+  'nel',
+  // What its pages may do, and what the browser tells it.
+  'permissions-policy',
+  'document-policy',
+  'integrity-policy',
+  'origin-agent-cluster',
+  'accept-ch',
+  'critical-ch',
+  'speculation-rules',
+  'public-key-pins',
+  'login-status',
+  'activate-storage-access',
+  // A window of the browser's own that asks for a password.
+  'www-authenticate',
 ]);
 
 /** A place at the box is one below `/box` for the browser. */

@@ -49,10 +49,18 @@ export function createBoxProxy({ runtimeUrl, token, log }: BoxProxyOptions): Box
         throw unreachable(error);
       });
       if (!answer) return;
+      const { statusCode = 0 } = answer;
+      // Node takes a status that HTTP does not have, and sends none.
+      if (statusCode < 200 || statusCode > 599) {
+        answer.destroy();
+        request.resume();
+        log.warn('The box answers with a status that HTTP does not have.', { status: statusCode });
+        throw unreachable(new Error(`The status is ${statusCode}.`));
+      }
       for (const [name, value] of toOwnHeaders(answer, origin)) response.appendHeader(name, value);
       guard(response);
       writeTogether(response);
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage);
+      response.writeHead(statusCode, answer.statusMessage);
       // A stream begins before there is anything in it; an answer of a known length goes with its head.
       if (!response.hasHeader('content-length')) response.flushHeaders();
       await stream(answer, response);

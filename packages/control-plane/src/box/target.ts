@@ -10,9 +10,9 @@ export function toBoxTarget(target: string): string {
   const at = target.indexOf('?');
   const path = at === -1 ? target : target.slice(0, at);
   const segments = path.slice('/box/'.length).split('/').map(readSegment);
-  const [first = '', second] = segments;
+  const [first = '', second = ''] = segments;
   const isPassed = WHOLE.has(first) ? segments.length === 1 : BELOW.has(first);
-  if (!isPassed || (first === 'api' && second?.toLowerCase() === 'registration'))
+  if (!isPassed || (first === 'api' && isRegistration(second)))
     throw notFound(
       `route /box/${segments.map(encodeURIComponent).join('/')}: the box has it, or not, for itself alone`,
     );
@@ -29,6 +29,12 @@ const WHOLE = new Set(['health', 'live']);
 const PLAIN = /^\/box\/[\w\-.~!$&'()*+,;=:@%/]*(?:\?[\w\-.~!$&'()*+,;=:@%/?[\]{}|^`"<>]*)?$/;
 /** What would be a step to another folder for a reader that decodes once more. */
 const NESTED = /%(?:2e|2f|5c|25)/i;
+
+/** However the rest of the path is joined to it: another reader may take an escaped slash for one, or a parameter for nothing. */
+function isRegistration(segment: string): boolean {
+  const [name = ''] = segment.split(/[/;]/);
+  return name.toLowerCase() === 'registration';
+}
 
 function readSegment(raw: string): string {
   const segment = decode(raw);

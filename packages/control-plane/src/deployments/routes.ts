@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
-import { notFound, PlaneError } from '../errors.ts';
+import { notFound } from '../errors.ts';
 import { route } from '../http/route.ts';
 import type { Call, Route } from '../http/route.ts';
 import { findInstallation } from '../installations/installations.ts';
@@ -26,7 +26,7 @@ export interface DeploymentRoutes {
 
 /** Which box an installation is. */
 export function deploymentRoutes({ db, now, access, audit, sealer, full }: DeploymentRoutes): Route[] {
-  // What is refused says whether something answers at an address: of that nobody asks much.
+  // What is refused, and how long it took, says whether something answers at an address: of that nobody asks much.
   const refused = createThrottle({ db, now, kind: 'link', most: MOST_REFUSED, message: 'Too many refused boxes.' });
   return [
     route({
@@ -52,14 +52,11 @@ export function deploymentRoutes({ db, now, access, audit, sealer, full }: Deplo
         const { url, hmacSecret, imageTag } = body;
         await requireInstallation({ db, access }, account, id, 'installations:write');
         await refused.require([account.userId]);
+        const succeed = await refused.begin([account.userId]);
         const box = createBoxClient(url, full);
         const challenge = { url, hmacSecret, installationId: id, now: now() };
-        const contract = await challengeBox(box, challenge)
-          .catch(async (error: unknown) => {
-            if (error instanceof PlaneError) await refused.count([account.userId]);
-            throw error;
-          })
-          .finally(() => box.close());
+        const contract = await challengeBox(box, challenge).finally(() => box.close());
+        await succeed();
         // It took its time: the role may have been taken away meanwhile.
         await requireInstallation({ db, access }, account, id, 'installations:write');
         const secret = sealer.seal(TABLE, id, hmacSecret);

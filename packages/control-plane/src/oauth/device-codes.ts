@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { PlaneError } from '../errors.ts';
+import { findMember } from '../organizations/members.ts';
 import { hashSecret, makeSalt, makeSecret } from '../secrets.ts';
 import type { Db, Queries } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
@@ -13,6 +14,8 @@ export interface DeviceCode {
   /** Where it asked from. */
   address: string | null;
   status: DeviceStatus;
+  /** Who has answered it. Null: nobody yet. */
+  userId: string | null;
   createdAt: number;
   expiresAt: number;
 }
@@ -61,7 +64,9 @@ export function createDeviceCodes({ db, now, families }: { db: Db; now(): number
           where device_hash = ${hash} and status = ${'approved'} and expires_at > ${time}
           returning client_id, user_id, organization_id, device_name, address`,
       );
-      return row && families.start(tx, { ...row, from: deviceCode, salt });
+      // Who is no member any more is given nothing that would be good again once they are.
+      const isMember = row && (await findMember(tx, row.userId, row.organizationId)) !== undefined;
+      return isMember ? families.start(tx, { ...row, from: deviceCode, salt }) : undefined;
     }, CLAIM);
     // Another poll came first: what that one was given is the answer to this one, too.
     return grant ?? notPending(await findRow(db, hash), deviceCode);
@@ -106,7 +111,7 @@ export function createDeviceCodes({ db, now, families }: { db: Db; now(): number
       const userCode = parseUserCode(typed);
       if (userCode === undefined) return undefined;
       const row = await db.get<Omit<DeviceCode, 'userCode'>>(
-        sql`select device_name, address, status, created_at, expires_at from plane_device_codes
+        sql`select device_name, address, status, user_id, created_at, expires_at from plane_device_codes
           where user_code_hash = ${hashSecret(userCode)} and expires_at > ${now()}`,
       );
       return row && { ...row, userCode };

@@ -26,7 +26,9 @@ export function deviceRoutes({ db, now, access, audit, deviceCodes }: DeviceRout
     const subjects = [`person:${account.userId}`, `address:${call.address ?? ''}`];
     await unknown.require(subjects);
     const code = await deviceCodes.find(userCode);
-    if (!code) {
+    // One that was answered is shown to who did alone.
+    const isOwn = code && (code.status === 'pending' || code.userId === account.userId);
+    if (!isOwn) {
       await unknown.count(subjects);
       throw codeUnknown();
     }

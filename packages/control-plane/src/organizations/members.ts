@@ -1,5 +1,6 @@
 import { PlaneError } from '../errors.ts';
 import type { Role } from '../roles.ts';
+import { removeApproved } from '../sessions/sign-ins.ts';
 import type { Queries } from '../store/db.ts';
 import { sql, taking } from '../store/sql.ts';
 
@@ -61,7 +62,7 @@ export async function setRole(
   );
 }
 
-/** With what it could come back by: its tokens and the sessions of its command lines, for this organisation. */
+/** With what it could come back by: its tokens, the sessions of its command lines, and those about to be, for this organisation. */
 export async function removeMember(
   tx: Queries,
   { userId, organizationId, now }: { userId: string; organizationId: string; now: number },
@@ -70,6 +71,7 @@ export async function removeMember(
   const own = sql`organization_id = ${organizationId} and user_id = ${userId}`;
   await tx.run(taking(sql`delete from plane_members where ${own}`));
   await tx.run(sql`delete from plane_personal_tokens where ${own}`);
+  await removeApproved(tx, { userId, organizationId });
   await tx.run(taking(sql`update plane_families set ended_at = ${now} where ${own} and ended_at is null`));
 }
 

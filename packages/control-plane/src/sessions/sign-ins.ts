@@ -31,7 +31,7 @@ export async function listSignIns(queries: Queries, userId: string, now: number)
   return [...browsers, ...machines].toSorted((a, b) => b.seenAt - a.seenAt);
 }
 
-/** False: the person has none of that id. */
+/** With the machines that were approved and have not come for their tokens yet: the session may be what approved them. False: the person has none of that id. */
 export async function endSignIn(
   tx: Queries,
   { userId, id, now }: { userId: string; id: string; now: number },
@@ -40,17 +40,32 @@ export async function endSignIn(
   const ended =
     (await tx.run(taking(sql`delete from plane_sessions where ${own}`))) +
     (await tx.run(taking(sql`update plane_families set ended_at = ${now} where ${own} and ended_at is null`)));
+  if (ended > 0) await removeApproved(tx, { userId });
   return ended > 0;
 }
 
-/** All but `keep`. Answers how many there were. */
+/**
+ * All but `keep`, and machines that were approved and have not come for their tokens yet, whoever approved them. Answers how
+ * many sessions there were.
+ */
 export async function endOtherSignIns(
   tx: Queries,
   { userId, keep, now }: { userId: string; keep: string; now: number },
 ): Promise<number> {
   const good = sql`user_id = ${userId} and id <> ${keep} and expires_at > ${now}`;
+  await removeApproved(tx, { userId });
   return (
     (await tx.run(taking(sql`delete from plane_sessions where ${good}`))) +
     (await tx.run(taking(sql`update plane_families set ended_at = ${now} where ${good} and ended_at is null`)))
   );
+}
+
+/** Machines that would still be given tokens of a person, for one organisation or for any. */
+export async function removeApproved(
+  tx: Queries,
+  { userId, organizationId }: { userId: string; organizationId?: string },
+): Promise<void> {
+  const approved = sql`user_id = ${userId} and status = ${'approved'}`;
+  const of = organizationId === undefined ? approved : sql`${approved} and organization_id = ${organizationId}`;
+  await tx.run(sql`delete from plane_device_codes where ${of}`);
 }

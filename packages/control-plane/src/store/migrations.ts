@@ -169,4 +169,8 @@ alter table plane_families add column address text;
 create index plane_families_organization on plane_families (organization_id);
 create index plane_personal_tokens_organization on plane_personal_tokens (organization_id);
 `,
+  // Written and read by nothing: what a tunnel is good for lies in its token.
+  `
+drop table plane_tunnels;
+`,
 ];

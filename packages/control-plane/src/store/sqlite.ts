@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { findSqlite } from '../../../runtime/src/engine/stores/sqlite/driver.ts';
 import type { SqliteDatabase } from '../../../runtime/src/engine/stores/sqlite/driver.ts';
@@ -7,6 +7,7 @@ import { acquireLock } from '../../../runtime/src/stores/lock.ts';
 import { notFound, PlaneError } from '../errors.ts';
 import { toMembers } from './db.ts';
 import type { Db, Queries } from './db.ts';
+import { holdFolder } from './hold.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { sql, toText } from './sql.ts';
 import type { Sql } from './sql.ts';
@@ -25,8 +26,9 @@ export interface SqliteOptions {
 export async function openSqlite(folder: string, { beside }: SqliteOptions = {}): Promise<Db> {
   if (beside && !existsSync(join(folder, SQLITE_FILE))) throw notFound(`database of a control plane in "${folder}"`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chmodSync(folder, 0o700);
+  closeFolder(folder);
   const lock = beside ? undefined : await acquireLock(join(folder, 'plane.lock'));
+  let letGo = (): void => {};
   try {
     const { opener, reasons } = await findSqlite();
     if (!opener)
@@ -36,23 +38,38 @@ export async function openSqlite(folder: string, { beside }: SqliteOptions = {})
       );
     const umask = process.umask(0o077);
     try {
+      if (!beside) letGo = holdFolder(opener, folder);
       const native = opener.open(join(folder, SQLITE_FILE));
       native.exec(
         'pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on; pragma busy_timeout = 5000',
       );
       if (!beside) migrate(native);
       if (beside === 'write') requireMigrated(native);
-      return toDb(native, { begin: beside === 'read' ? 'begin' : 'begin immediate', release: () => lock?.release() });
+      const release = () => {
+        letGo();
+        lock?.release();
+      };
+      return toDb(native, { begin: beside === 'read' ? 'begin' : 'begin immediate', release });
     } finally {
       process.umask(umask);
     }
   } catch (error) {
+    letGo();
     lock?.release();
     throw error;
   }
 }
 
 // --- internal ---
+
+/** A volume may be somebody else's folder, whose mode is theirs to change: it is taken where others than its group see nothing. */
+function closeFolder(folder: string): void {
+  try {
+    chmodSync(folder, 0o700);
+  } catch (error) {
+    if ((statSync(folder).mode & 0o007) !== 0) throw error;
+  }
+}
 
 function toDb(native: SqliteDatabase, { begin, release }: { begin: string; release(): void }): Db {
   const inside = new AsyncLocalStorage<true>();

@@ -3,12 +3,17 @@ import { rateLimited } from '../errors.ts';
 import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 
-/** Counts what failed, of every control plane on the store together; what succeeds is never counted. */
+/** Counts what failed, of every control plane on the store together; what succeeds is not counted, or not for long. */
 export interface Throttle {
   /** Throws `rate_limited` while one of the subjects has failed too often. */
   require(subjects: readonly string[]): Promise<void>;
   /** One failure more. Throws `rate_limited` when it is one too many, as of several that came at once. */
   count(subjects: readonly string[]): Promise<void>;
+  /**
+   * As `count`, before it is known whether it fails: of many that come at once no more begin than may fail. What it answers
+   * takes the failure back. Throws `rate_limited`.
+   */
+  begin(subjects: readonly string[]): Promise<() => Promise<void>>;
 }
 
 export interface ThrottleOptions {
@@ -28,6 +33,19 @@ export interface ThrottleOptions {
  */
 export function createThrottle({ db, now, kind, most, message }: ThrottleOptions): Throttle {
   const toKey = (subject: string) => `${kind}:${createHash('sha256').update(subject).digest('base64url')}`;
+  const add = async (subjects: readonly string[], time: number): Promise<void> => {
+    const minute = Math.floor(time / MINUTE);
+    const counts: number[] = [];
+    for (const key of subjects.map(toKey)) {
+      const row = await db.get<{ count: number }>(
+        sql`insert into plane_attempts (subject, minute, count) values (${key}, ${minute}, 1)
+          on conflict (subject, minute) do update set count = plane_attempts.count + 1 returning count`,
+      );
+      counts.push(row?.count ?? 0);
+    }
+    const wait = msToWait({ before: 0, current: Math.max(...counts), passed: time % MINUTE, most });
+    if (Math.max(...counts) > most) throw rateLimited(message, wait / 1_000);
+  };
   return {
     async require(subjects) {
       const time = now();
@@ -42,19 +60,17 @@ export function createThrottle({ db, now, kind, most, message }: ThrottleOptions
       }
       if (wait > 0) throw rateLimited(message, wait / 1_000);
     },
-    async count(subjects) {
+    count: (subjects) => add(subjects, now()),
+    async begin(subjects) {
       const time = now();
-      const minute = Math.floor(time / MINUTE);
-      const counts: number[] = [];
-      for (const key of subjects.map(toKey)) {
-        const row = await db.get<{ count: number }>(
-          sql`insert into plane_attempts (subject, minute, count) values (${key}, ${minute}, 1)
-            on conflict (subject, minute) do update set count = plane_attempts.count + 1 returning count`,
-        );
-        counts.push(row?.count ?? 0);
-      }
-      const wait = msToWait({ before: 0, current: Math.max(...counts), passed: time % MINUTE, most });
-      if (Math.max(...counts) > most) throw rateLimited(message, wait / 1_000);
+      await add(subjects, time);
+      return async () => {
+        for (const key of subjects.map(toKey))
+          await db.run(
+            sql`update plane_attempts set count = count - 1
+              where subject = ${key} and minute = ${Math.floor(time / MINUTE)} and count > 0`,
+          );
+      };
     },
   };
 }

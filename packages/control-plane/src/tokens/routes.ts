@@ -3,11 +3,13 @@ import { entryOf } from '../audit/audit.ts';
 import type { Audit } from '../audit/audit.ts';
 import { notFound, PlaneError } from '../errors.ts';
 import { route } from '../http/route.ts';
-import type { Call, Route } from '../http/route.ts';
+import type { Account, Call, Route } from '../http/route.ts';
 import { requireSignedIn } from '../organizations/access.ts';
 import type { Access } from '../organizations/access.ts';
+import { findMember } from '../organizations/members.ts';
 import { Name, RoleName } from '../people/schemas.ts';
 import { isAtMost, lowerOf } from '../roles.ts';
+import type { Role } from '../roles.ts';
 import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { addToken, listTokens, MOST_DAYS } from './tokens.ts';
@@ -57,17 +59,18 @@ export function tokenRoutes({ db, access, audit }: TokenRoutes): Route[] {
       errors: ['forbidden', 'not_found', 'no_organization', 'limit_reached'],
       async handle(call, { body }) {
         const account = call.account();
-        requireSignedIn(account);
+        requireBrowser(account);
         const organizationId = body.organization ?? call.person().organizationId;
         const own = await access.require(account, organizationId, 'tokens:write');
         const role = body.role ?? lowerOf('member', own);
-        if (!isAtMost(role, own))
-          throw new PlaneError('forbidden', `A token has no higher role than its maker, who is "${own}" here.`, {
-            details: { role: own },
-          });
+        requireAtMost(role, own);
         const expiresAt = call.now + body.days * DAY;
         const { userId } = account;
         const { token, secret } = await db.transaction(async (tx) => {
+          // It may have been taken away meanwhile, and would come back with the person.
+          const current = await findMember(tx, userId, organizationId);
+          if (current === undefined) throw notFound(`organisation "${organizationId}"`);
+          requireAtMost(role, current);
           const given = { userId, organizationId, name: body.name, role, createdAt: call.now, expiresAt };
           const made = await addToken(tx, given);
           await audit.record(toEntry(call, made.token, 'tokens.create'), tx);
@@ -99,6 +102,19 @@ export function tokenRoutes({ db, access, audit }: TokenRoutes): Route[] {
 }
 
 // --- internal ---
+
+/** Throws `forbidden`: a credential of a program would make itself another one that outlasts it. */
+function requireBrowser(account: Account): void {
+  if (account.via === 'session') return;
+  throw new PlaneError('forbidden', 'A token is made by a person in a browser. Sign in there.');
+}
+
+function requireAtMost(role: Role, own: Role): void {
+  if (isAtMost(role, own)) return;
+  throw new PlaneError('forbidden', `A token has no higher role than its maker, who is "${own}" here.`, {
+    details: { role: own },
+  });
+}
 
 const DAY = 24 * 3_600_000;
 

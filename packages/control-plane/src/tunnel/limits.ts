@@ -1,5 +1,9 @@
 /** What a relay takes and holds. */
 export interface RelayLimits {
+  /** Tunnels of this process that are open at once. */
+  tunnels: number;
+  /** Of them, those that one person has opened. */
+  tunnelsOfPerson: number;
   /** Requests that one tunnel carries at once. */
   streams: number;
   /** Milliseconds a tunnel is good for. */
@@ -19,6 +23,8 @@ export interface RelayLimits {
 }
 
 export const RELAY_LIMITS: RelayLimits = {
+  tunnels: 500,
+  tunnelsOfPerson: 20,
   streams: 100,
   lifetimeMs: 8 * 3_600_000,
   beatMs: 10_000,

@@ -1,5 +1,5 @@
 import { constants } from 'node:http2';
-import type { ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader, OutgoingHttpHeaders } from 'node:http2';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pour } from '../../../runtime/src/http/pour.ts';
 import { PlaneError } from '../errors.ts';
@@ -23,10 +23,9 @@ export function pass(
   if (stream instanceof PlaneError) return refuse([request, response], stream);
   let isAnswered = false;
   stream.once('response', (headers) => {
-    isAnswered = true;
-    const { ':status': status = 502 } = headers;
-    writeTogether(response);
-    response.writeHead(status, toAnswerHeaders(headers));
+    // What is attached may be any program: an answer that HTTP does not have is one that did not come.
+    isAnswered = writeHead(response, headers);
+    if (!isAnswered) return stream.destroy(brokenAnswer());
     // A stream begins before there is anything in it.
     response.flushHeaders();
     stream.on('data', () => writeTogether(response));
@@ -79,6 +78,23 @@ function openStream(
     const isHeader = /^ERR_(?:HTTP2_(?:HEADER|INVALID|PSEUDO)|INVALID_)/.test(code) && !code.endsWith('SESSION');
     return isHeader ? new PlaneError('invalid_request', 'A header of the request cannot be passed on.') : closed();
   }
+}
+
+/** False: the status is none of a final answer, or a header none of HTTP, and nothing is written. */
+function writeHead(response: ServerResponse, headers: IncomingHttpHeaders & IncomingHttpStatusHeader): boolean {
+  const { ':status': status = 0 } = headers;
+  if (status < 200 || status > 599) return false;
+  try {
+    writeTogether(response);
+    response.writeHead(status, toAnswerHeaders(headers));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function brokenAnswer(): Error {
+  return new Error('The answer is none of HTTP.');
 }
 
 function gone(): Error {

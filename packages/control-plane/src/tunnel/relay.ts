@@ -11,6 +11,7 @@ import type { Grant } from './grants.ts';
 import { CLOSED, RELAY_LIMITS } from './limits.ts';
 import type { RelayLimits } from './limits.ts';
 import { pass } from './pass.ts';
+import { requireRoom } from './room.ts';
 import { readToken, refuseUpgrade, SUBPROTOCOL } from './upgrade.ts';
 
 /** Where boxes of developers are reached from outside: each has one connection to here, over which it is asked. */
@@ -110,7 +111,9 @@ export function createRelay(options: RelayOptions): Relay {
       throw new PlaneError('tunnel_replaced', 'The installation has another tunnel by now.');
     return grant;
   };
-  const accept = (grant: Grant, request: IncomingMessage, socket: Duplex, head: Buffer): void =>
+  const accept = (grant: Grant, request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const open = [...attached.values()].map((one) => one.grant);
+    requireRoom(grant, open, limits);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       renew(grant);
       // Of a box that comes back before its last connection is known to be lost.
@@ -124,6 +127,7 @@ export function createRelay(options: RelayOptions): Relay {
       // What was asked before the connection was taken over may be over by now.
       void cut([grant]);
     });
+  };
   const nameOf = (host?: string) => readName(host, domain);
 
   return {
@@ -144,10 +148,9 @@ export function createRelay(options: RelayOptions): Relay {
     attach(request, socket, head) {
       // Its end may come while the store is asked.
       socket.on('error', () => {});
-      void requireGood(request).then(
-        (grant) => accept(grant, request, socket, head),
-        (error: unknown) => refuseUpgrade(socket, error, log),
-      );
+      void requireGood(request)
+        .then((grant) => accept(grant, request, socket, head))
+        .catch((error: unknown) => refuseUpgrade(socket, error, log));
     },
     handle(request, response) {
       const { host } = request.headers;

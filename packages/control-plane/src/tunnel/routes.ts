@@ -62,7 +62,7 @@ export function tunnelRoutes({ db, access, audit, relay, publicUrl }: TunnelRout
         return {
           ...tunnel,
           expiresAt: new Date(tunnel.expiresAt).toISOString(),
-          deeplink: `${publicUrl()}/installations/${id}`,
+          deeplink: `${publicUrl()}/studio/?installation=${id}`,
         };
       },
     }),

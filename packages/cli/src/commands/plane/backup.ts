@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { CliError } from '../../errors.ts';
 import { integer, object, string } from '../../payload/payload.ts';
 import { defineVerb } from '../../verb.ts';
-import { DATA_ARG, findDataFolder, KEY_FILE, readSecretKey, requireStore } from './data-folder.ts';
+import { DATA_ARG, findFolderBeside, KEY_FILE, readSecretKey, requireStore } from './data-folder.ts';
 import { rethrowPlaneFailure } from './failure.ts';
 
 export const backup = defineVerb({
@@ -51,7 +51,7 @@ export const restore = defineVerb({
       throw new CliError('file_unreadable', `There is no file "${file}".`, {
         suggestion: 'Name a file that `svc plane backup` has written.',
       });
-    const dataDir = findDataFolder(dir, context);
+    const dataDir = findFolderBeside(dir, context);
     if (!existsSync(join(dataDir, KEY_FILE)))
       throw new CliError(
         'secret_key_missing',

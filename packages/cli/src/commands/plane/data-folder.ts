@@ -28,6 +28,18 @@ export function findDataFolder(named: string | undefined, { env, cwd }: Pick<Con
 }
 
 /**
+ * The folder of a command beside a control plane. Throws where the environment says that its people are in PostgreSQL, and no
+ * folder is named: another control plane than that one would be read, or written.
+ */
+export function findFolderBeside(named: string | undefined, context: Pick<Context, 'env' | 'cwd'>): string {
+  if (named !== undefined || !context.env.PLANE_DATABASE_URL) return findDataFolder(named, context);
+  throw usageError(
+    'PLANE_DATABASE_URL is set: that control plane has its people in PostgreSQL, which this verb does not reach.',
+    'Use `svc-control-plane` of its image, which does; or name a folder of this machine with --data-dir <folder>.',
+  );
+}
+
+/**
  * The same, where a control plane has been. Throws `not_found`; `also`: what else does not come of it, as the message says it.
  */
 export function requireStore(
@@ -35,7 +47,7 @@ export function requireStore(
   context: Pick<Context, 'env' | 'cwd'>,
   { also = '', suggestion = 'Name its folder with --data-dir <folder>.' } = {},
 ): string {
-  const folder = findDataFolder(named, context);
+  const folder = findFolderBeside(named, context);
   if (existsSync(join(folder, DATABASE_FILE))) return folder;
   throw new CliError('not_found', `"${folder}" has no control plane in it${also}.`, { suggestion });
 }

@@ -1,5 +1,5 @@
 import { Agent, request as send } from 'node:http';
-import type { ClientRequest, OutgoingHttpHeaders } from 'node:http';
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { constants, performServerHandshake } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
@@ -76,11 +76,10 @@ function answer(stream: ServerHttp2Stream, asked: ClientRequest): void {
   });
   asked.once('response', (response) => {
     isAnswered = true;
-    if (stream.destroyed) return void response.destroy();
+    response.on('error', () => {});
     const { statusCode = 502 } = response;
     const endStream = asked.method === 'HEAD' || statusCode === 204 || statusCode === 304;
-    stream.respond({ ':status': statusCode, ...toAnswerHeaders(response.headers) }, { endStream });
-    response.on('error', () => {});
+    if (!respond(stream, response, { endStream })) return void response.destroy();
     response.once('close', () => {
       // An answer that breaks off does not end.
       if (!response.complete) stream.destroy(brokenOff());
@@ -88,6 +87,19 @@ function answer(stream: ServerHttp2Stream, asked: ClientRequest): void {
     if (endStream) response.resume();
     else pour(response, stream);
   });
+}
+
+/** False: whoever asked has gone, or the head is one that HTTP/2 does not have; then the stream has broken off. */
+function respond(stream: ServerHttp2Stream, response: IncomingMessage, { endStream }: { endStream: boolean }): boolean {
+  // A stream that was reset is not destroyed while some of a body waits in it, and takes no answer any more.
+  if (stream.destroyed || stream.closed) return false;
+  try {
+    stream.respond({ ':status': response.statusCode ?? 502, ...toAnswerHeaders(response.headers) }, { endStream });
+    return true;
+  } catch {
+    stream.destroy(brokenOff());
+    return false;
+  }
 }
 
 /** A stream that is closed, rather than destroyed, ends first: what has come would be taken for all there is. */
