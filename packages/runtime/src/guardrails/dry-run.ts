@@ -48,7 +48,7 @@ export const testGuardrails = operation({
       workflow !== undefined || (agent === undefined && side === 'workflow-input')
         ? { kind: 'workflow', name: workflow ?? '' }
         : { kind: 'agent', name: agent ?? '' };
-    const [clash] = rule ? listClashes({ ...rule, sides: [side] }) : [];
+    const [clash] = rule ? listClashes(rule) : [];
     if (clash !== undefined) throw new BoxError('invalid_request', `${clash}.`, { details: { param: 'rule.action' } });
     const rules = rule ? guardrails.draft(side, place, rule) : (await guardrails.rules()).find(place, side);
     if (rules?.asksModel) requirePermission(caller, 'guardrails:write');

@@ -20,6 +20,23 @@ const regex = (pattern: string, ignoreCase = false): Check => ({ kind: 'regex', 
 const mask = async (check: Check, text: string) => (await judgeText(sideOf(ruleOf(check)), text)).value;
 const KEY = '-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\ndef\n-----END RSA PRIVATE KEY-----';
 
+describe('a rule that holds', () => {
+  test('holds from the same character on, however the text is cut', () => {
+    const text = 'card 4111 1111 1111 1111, then a forbidden word, and card 4111 1111 1111 1111';
+    const rules = sideOf(ruleOf(ALL), ruleOf(words(['forbidden']), 'hold')).spans;
+    for (let size = 1; size <= text.length; size++) {
+      const stream = createTextStream(rules);
+      let out = '';
+      for (let from = 0; from < text.length; from += size) out += stream.push(text.slice(from, from + size));
+      out += stream.end();
+      expect([out, out.slice(stream.held?.from)]).toEqual([
+        'card [card], then a forbidden word, and card [card]',
+        'forbidden word, and card [card]',
+      ]);
+    }
+  });
+});
+
 describe('personal data', () => {
   test.each([
     ['mail a.b+c@example.co.uk, now', 'mail [email], now'],
