@@ -9,7 +9,7 @@ import type { Found, TextStream } from '../../guardrails/text-stream.ts';
 import { judgeArguments } from '../judge-input.ts';
 import type { HeldCall } from '../model/read-reply.ts';
 import { createReplyOut } from './reply-out.ts';
-import type { FilteredHold, OpenPart } from './reply-out.ts';
+import type { FilteredHold, OpenPart, ReplyOut } from './reply-out.ts';
 import type { Emit, TurnEvent } from '../events/turn-events.ts';
 
 export interface FilterRules {
@@ -155,11 +155,8 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
         await judgeHeld(held);
         if (blockedBy === undefined) emitHeld(held);
       }
-      const { text: content, reasoning } = out.said();
       return {
-        content,
-        reasoning,
-        heldOutput: blockedBy === undefined ? out.rest() : undefined,
+        ...toTexts(out, blockedBy),
         calls,
         held: waiting,
         blockedBy,
@@ -171,6 +168,14 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
 }
 
 // --- internal ---
+
+function toTexts(
+  out: ReplyOut,
+  blockedBy: string | undefined,
+): Pick<FilteredReply, 'content' | 'reasoning' | 'heldOutput'> {
+  const { text: content, reasoning } = out.said();
+  return { content, reasoning, heldOutput: blockedBy === undefined ? out.rest() : undefined };
+}
 
 /** Of a call the arguments as they passed. Undefined: nothing has judged them. */
 function emitWith(args: string | undefined, event: TurnEvent, emit: Emit): void {
