@@ -8,21 +8,17 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import type { MenuItem } from '../../ui/menu.tsx';
 import { toast, toastFailure } from '../../ui/toast.tsx';
+import { isFinal } from './final.ts';
+import { ForkDialog } from './fork.tsx';
 
 type Run = OperationOutput<'runs.get'>;
-
-const FINAL = new Set<Run['status']>(['completed', 'failed', 'cancelled']);
-
-export function isFinal({ status }: Pick<Run, 'status'>): boolean {
-  return FINAL.has(status);
-}
 
 /** What may be done with a run as it stands, by whoever may. */
 export function RunActions({ run }: { run: Run }) {
   const may = useMay();
   const { client } = useBox();
   const navigate = useNavigate();
-  const [asked, setAsked] = useState<'cancel' | 'delete'>();
+  const [asked, setAsked] = useState<'cancel' | 'delete' | 'fork'>();
   const retry = useChange('runs.retry');
   const pause = useChange('runs.pause');
   const resume = useChange('runs.resume');
@@ -63,6 +59,9 @@ export function RunActions({ run }: { run: Run }) {
     ...(!isOver && may('runs:cancel') && run.pausedAt === null
       ? [{ label: 'Pause', onSelect: () => void change(pause, 'It begins no further step.') }]
       : []),
+    ...(isWorkflow && run.sessionId === null && run.status !== 'queued' && may('runs:retry')
+      ? [{ label: 'Fork from the start…', onSelect: () => setAsked('fork') }]
+      : []),
     { label: 'Download its history', onSelect: () => void exportRun() },
     {
       label: 'Copy "svc pull run" (as a test)',
@@ -89,6 +88,7 @@ export function RunActions({ run }: { run: Run }) {
         </Button>
       )}
       <Menu label="More" items={items} />
+      {asked === 'fork' && <ForkDialog run={run} from="start" value={run.input} onClose={() => setAsked(undefined)} />}
       {asked === 'cancel' && (
         <Confirm
           title={`Cancel this run of "${run.name}"?`}

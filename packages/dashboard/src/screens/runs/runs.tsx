@@ -56,10 +56,9 @@ const STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'faile
 const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'fork', 'rewind', 'eval', 'copilot'];
 const SINCE: Record<string, number> = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 const NOTHING: Search = Object.fromEntries(
-  ['name', 'status', 'kind', 'trigger', 'since', 'has', 'parent', 'session', 'attribute', 'user'].map((key) => [
-    key,
-    undefined,
-  ]),
+  ['name', 'status', 'kind', 'trigger', 'since', 'has', 'parent', 'forkedFrom', 'session', 'attribute', 'user'].map(
+    (key) => [key, undefined],
+  ),
 );
 
 const COLUMNS: readonly Column<Run>[] = [
@@ -158,7 +157,7 @@ function Nothing({ isNarrow }: { isNarrow: boolean }) {
 
 function toFilter({ since, ...search }: Search): OperationInput<'runs.list'> {
   const ms = SINCE[since ?? ''];
-  const named = ['name', 'status', 'kind', 'trigger', 'parent', 'session', 'attribute', 'user'] as const;
+  const named = ['name', 'status', 'kind', 'trigger', 'parent', 'forkedFrom', 'session', 'attribute', 'user'] as const;
   return {
     ...Object.fromEntries(named.flatMap((key) => (search[key] ? [[key, search[key]]] : []))),
     ...(ms === undefined ? {} : { from: new Date(Math.floor((Date.now() - ms) / 60_000) * 60_000).toISOString() }),
