@@ -6,6 +6,7 @@ import { useBox } from './box.ts';
 import { ContractNote } from './contract-note.tsx';
 import { Palette } from './palette.tsx';
 import { SCREENS } from './screens.ts';
+import { SessionNote } from './session-note.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { StreamState } from './stream-state.tsx';
 import { Toasts } from '../ui/toast.tsx';
@@ -35,6 +36,7 @@ export function Shell() {
       </a>
       <Sidebar isOpen={isOpen} onToggle={() => setOpen(!isOpen)} copilot={copilot} isCovered={isCovered} />
       <main id="content" tabIndex={-1} inert={isCovered} className="min-w-0 flex-1 outline-none">
+        <SessionNote />
         <StreamState />
         <ContractNote />
         <Outlet />

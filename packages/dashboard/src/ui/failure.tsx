@@ -1,8 +1,13 @@
+import { use } from 'react';
+import { signInAddress } from '../api/session.ts';
+import { Box } from '../app/box.ts';
 import { Button } from './button.tsx';
 
 /** What was refused or went wrong: the sentence, the code to look up, and a way on. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
   const { message, code, requestId } = describe(error);
+  // A box may refuse a token of somebody who is signed in.
+  const isSignedOut = code === 'unauthorized' && use(Box)?.session.isOver();
   return (
     <div role="alert" className="my-4 rounded-lg border border-bad bg-bad-soft px-4 py-3">
       <p className="font-medium wrap-anywhere text-bad">{message}</p>
@@ -15,7 +20,15 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
           </>
         )}
       </p>
-      {onRetry && (
+      {isSignedOut && (
+        <a
+          href={signInAddress()}
+          className="mt-2 inline-block rounded bg-accent px-2 py-0.5 text-xs font-medium text-on-accent no-underline"
+        >
+          Sign in
+        </a>
+      )}
+      {onRetry && !isSignedOut && (
         <Button small className="mt-2" onClick={onRetry}>
           Try again
         </Button>
