@@ -87,6 +87,37 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     expect(await listBarriers(page)).toEqual([]);
   });
 
+  test('what is typed of a prompt stays when somebody else saves another version, and when the page is left', async () => {
+    const owner = { ownerKind: 'agent', ownerName: 'helper' };
+    const { id } = await ask('POST /api/prompts', { ...owner, key: 'kept', name: 'Kept', text: 'Be kind.' });
+    const page = await open(served().studio(`/prompts/${String(id)}`));
+    const text = page.getByLabel('Text, from version 1');
+    await text.fill('Be kind, and what I have typed.');
+    await ask(`POST /api/prompts/${String(id)}/versions`, { text: 'Be strict.' });
+    // No event tells of it: it is seen when it is read anew.
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    await page.reload();
+    await page.getByRole('tab', { name: 'Text' }).click();
+    await page.getByText(/Meanwhile .* has made version 2/).waitFor();
+    expect(await text.inputValue()).toBe('Be kind, and what I have typed.');
+    expect(await page.getByRole('button', { name: 'Save as a draft' }).isDisabled()).toBe(true);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'prompt-behind');
+    await page.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByRole('link', { name: 'Config', exact: true }).click();
+    await page.getByRole('heading', { name: 'Config', exact: true }).waitFor();
+    await page.goBack();
+    expect(await page.getByLabel('Text, from version 2').inputValue()).toBe('Be kind, and what I have typed.');
+    await page.getByRole('button', { name: 'Save as a draft' }).click();
+    await page.getByText('version 3 is a draft').waitFor();
+    expect(await ask(`GET /api/prompts/${String(id)}`)).toMatchObject({
+      latest: { text: 'Be kind, and what I have typed.' },
+    });
+    await page.getByLabel('Text, from version 3').waitFor();
+    expect(await page.getByRole('button', { name: 'Save as a draft' }).isDisabled()).toBe(true);
+    await ask(`DELETE /api/prompts/${String(id)}`);
+  });
+
   test('a value of the config is set by its schema, never over what somebody else has set, and dropped', async () => {
     const page = await open(served().studio('/config'));
     allowComplaint(page, /409|412/);
