@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button } from '../ui/button.tsx';
+import { Button } from './button.tsx';
 
 /** Characters that one more press shows: a page stays quick with them. */
 const STEP = 100_000;
