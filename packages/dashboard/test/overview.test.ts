@@ -39,10 +39,30 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
     await page.getByRole('img', { name: /Runs of the last 24 hours: \d+ in all, 1 failed/ }).waitFor();
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'overview');
+    const asked = page.getByRole('link', { name: /Send it\?/ });
+    await asked.click();
+    await page.waitForURL((url) => url.pathname.endsWith('/approvals') && url.searchParams.has('open'));
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await page.goBack();
     await page.getByRole('link', { name: 'ship', exact: true }).click();
     await page.waitForURL((url) => url.pathname.endsWith(failed));
     await page.getByRole('tab', { name: 'Logs' }).click();
     await page.getByRole('button', { name: /Packed the box/ }).waitFor();
+  });
+
+  test('the last 24 hours move on in a page that is left open', async () => {
+    const page = await open(served().studio('/health'));
+    const now = Date.now();
+    const begin = (time: number) => new Date(Math.ceil(time / 3_600_000) * 3_600_000 - 86_400_000).toISOString();
+    await page.clock.install({ time: now });
+    const from = () => page.waitForRequest((asked) => asked.url().includes('/api/runs/stats'));
+    const first = from();
+    await page.goto(served().studio('/'));
+    expect(new URL((await first).url()).searchParams.get('from')).toBe(begin(now));
+    await page.getByRole('img', { name: /Runs of the last 24 hours/ }).waitFor();
+    const next = from();
+    await page.clock.fastForward('01:00:00');
+    expect(new URL((await next).url()).searchParams.get('from')).toBe(begin(now + 3_600_000));
   });
 
   test('log records come as they are stored, are narrowed down, paused, and opened', async () => {
