@@ -68,4 +68,24 @@ describeWhen(browser, 'What stands around every screen', (path) => {
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
+
+  test('a part of an older build that is gone loads the page anew, and says so where that does not help', async () => {
+    const page = await open(`${url}/health`);
+    allowComplaint(page, /404|Failed to load resource|dynamically imported module/);
+    await page.getByRole('heading', { name: 'Health', exact: true }).waitFor();
+    await page.evaluate('window.isOld = true');
+    let isGone = true;
+    await page.route('**/assets/sessions-*.js', (asked) =>
+      isGone ? asked.fulfill({ status: 404 }) : asked.continue(),
+    );
+    await page.getByRole('link', { name: 'Sessions', exact: true }).click();
+    await page.getByRole('alert').getByText('page_outdated').waitFor();
+    // It was loaded anew once, by itself.
+    expect(await page.evaluate('window.isOld')).toBeUndefined();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'page-outdated');
+    isGone = false;
+    await page.getByRole('button', { name: 'Load the page anew' }).click();
+    await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
+  });
 });

@@ -28,7 +28,12 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
           Sign in
         </a>
       )}
-      {onRetry && !isSignedOut && (
+      {code === OUTDATED && (
+        <Button small className="mt-2" onClick={() => location.reload()}>
+          Load the page anew
+        </Button>
+      )}
+      {onRetry && !isSignedOut && code !== OUTDATED && (
         <Button small className="mt-2" onClick={onRetry}>
           Try again
         </Button>
@@ -48,10 +53,25 @@ export function describe(error: unknown): Described {
   const { message, code, requestId, name } = (error ?? {}) as Partial<Described> & { name?: string };
   if (code !== undefined)
     return { message: message ?? 'It was refused.', code, ...(requestId === undefined ? {} : { requestId }) };
+  if (isModuleNotFoundError(error))
+    return {
+      message: 'A part of this dashboard is not there any more. A newer version may have been put in its place.',
+      code: OUTDATED,
+    };
   if (name === 'TypeError' && /fetch|network|load failed/i.test(message ?? ''))
     return {
       message: 'The box cannot be reached. It may have stopped, or the connection is lost.',
       code: 'unreachable',
     };
   return { message: message ?? String(error), code: 'page_error' };
+}
+
+// --- internal ---
+
+const OUTDATED = 'page_outdated';
+
+/** In the words of each browser. */
+function isModuleNotFoundError(error: unknown): boolean {
+  const { message = '' } = (error ?? {}) as { message?: string };
+  return /dynamically imported module|importing a module script failed/i.test(message);
 }
