@@ -88,4 +88,24 @@ describeWhen(browser, 'What stands around every screen', (path) => {
     await page.getByRole('button', { name: 'Load the page anew' }).click();
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
   });
+
+  test('a person who goes to another screen goes on at its beginning, which a reader names', async () => {
+    const page = await open(`${url}/health`);
+    await page.getByRole('heading', { name: 'Health', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Runs', exact: true }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    await page.getByRole('main', { name: 'Runs' }).and(page.locator(':focus')).waitFor();
+    // A filter is no other screen: who types in it stays in it.
+    const field = page.getByRole('searchbox', { name: 'Agent or workflow' });
+    await field.fill('greet');
+    await page.waitForURL(/name=greet/);
+    expect(await field.evaluate((element) => element.ownerDocument.activeElement === element)).toBe(true);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Screen, agent, workflow or run' }).fill('config');
+    await page.getByRole('option', { name: /Config/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('main', { name: 'Config' }).and(page.locator(':focus')).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+  });
 });
