@@ -121,6 +121,25 @@ describeWhen(browser, 'Runs and Run', (path) => {
     await keepPicture(page, 'run-narrow-dark');
   });
 
+  test('what a link has narrowed the list to is shown, and taken away', async () => {
+    const { studio } = served();
+    const parent = '00000000-0000-4000-8000-000000000000';
+    const page = await open(studio(`/runs?parent=${parent}&user=ada&since=between`), { width: 390 });
+    const chips = page.getByRole('list', { name: 'Narrowed down to' });
+    await chips.getByText(`Started by the run ${parent}`).waitFor();
+    await page.getByText('No run is like that').waitFor();
+    await page.getByLabel('From', { exact: true }).fill('2026-01-01T00:00');
+    await page.waitForURL(/from=/);
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'runs-chips-narrow');
+    await page.getByRole('button', { name: 'Of any: Started by the run' }).click();
+    await expect.poll(() => chips.getByRole('listitem').count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get('parent')).toBeNull();
+    await page.getByRole('combobox', { name: 'Created' }).selectOption('yesterday');
+    await page.getByLabel('From', { exact: true }).waitFor({ state: 'detached' });
+  });
+
   test('a run that is not there says so, with the code', async () => {
     const page = await open(served().studio('/runs/00000000-0000-4000-8000-000000000000'));
     allowComplaint(page, /404/);
