@@ -5,6 +5,7 @@ import { Link } from '../ui/link.tsx';
 import { More } from '../ui/more.tsx';
 import { toDuration } from '../ui/time.tsx';
 import type { Turn } from './thread.ts';
+import { toCount } from '../ui/count.ts';
 
 /** What a turn has taken, step by step, and its run. */
 export const TurnFoot = memo(function TurnFoot({ runId, turn }: { runId: string; turn: Turn | undefined }) {
@@ -19,7 +20,7 @@ export const TurnFoot = memo(function TurnFoot({ runId, turn }: { runId: string;
         )}
         {turn && turn.inputTokens + turn.outputTokens > 0 && (
           <span className="tabular-nums">
-            {turn.inputTokens.toLocaleString()} tokens in, {turn.outputTokens.toLocaleString()} out
+            {toCount(turn.inputTokens)} tokens in, {toCount(turn.outputTokens)} out
           </span>
         )}
         <button type="button" className="underline" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -49,7 +50,7 @@ function Steps({ runId }: { runId: string }) {
                     {step.endedAt === null ? '' : toDuration(Date.parse(step.endedAt) - Date.parse(step.startedAt))}
                   </td>
                   <td className="text-right tabular-nums">
-                    {step.totalTokens > 0 && `${step.inputTokens.toLocaleString()} in, ${step.outputTokens.toLocaleString()} out`}
+                    {step.totalTokens > 0 && `${toCount(step.inputTokens)} in, ${toCount(step.outputTokens)} out`}
                   </td>
                 </tr>
               ))}

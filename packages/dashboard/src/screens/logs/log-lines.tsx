@@ -7,6 +7,7 @@ import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Rows } from '../../ui/rows.tsx';
+import { toWhole } from '../../ui/time.tsx';
 import { Value } from '../../ui/value.tsx';
 import type { LogLine } from './follow-lines.ts';
 import type { ShownLines } from './use-logs.ts';
@@ -80,7 +81,7 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
         </Rows>
       )}
       {open && (
-        <Dialog wide title={`${open.level} at ${new Date(open.at).toLocaleString()}`} onClose={() => setOpen(undefined)}>
+        <Dialog wide title={`${open.level} at ${toWhole(open.at)}`} onClose={() => setOpen(undefined)}>
           <Value label="Message" value={open.message} />
           {open.fields && <Value label="Fields" value={open.fields} />}
           {open.runId !== null && (

@@ -17,6 +17,7 @@ import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Replay } from './replay.tsx';
 import { SessionRuns } from './session-runs.tsx';
+import { toCount } from '../../ui/count.ts';
 
 type Shown = OperationOutput<'sessions.get'>;
 
@@ -121,9 +122,9 @@ function Facts({ session }: { session: Shown }) {
         <Fact name="Whose">
           <bdi>{owner ? owner.id : 'the box'}</bdi>
         </Fact>
-        <Fact name="Turns">{turns.toLocaleString()}</Fact>
+        <Fact name="Turns">{toCount(turns)}</Fact>
         <Fact name="Tokens">
-          {inputTokens.toLocaleString()} in, {outputTokens.toLocaleString()} out
+          {toCount(inputTokens)} in, {toCount(outputTokens)} out
         </Fact>
         <Fact name="Begun">
           <Time at={createdAt} />
