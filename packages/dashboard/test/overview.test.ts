@@ -24,7 +24,6 @@ const PROGRAM = {
     ship: { run: async () => talk() },
     ask: { run: async () => requestApproval({ title: `Send it? ${HOSTILE}` }) },
     chatty: { run: async () => chat() },
-    talky: { run: async () => chat() },
     nightly: { run: async () => 1, schedules: [{ cron: '0 3 * * *' }] },
   },
 };
@@ -93,19 +92,6 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
     await page.reload();
     await page.getByText('No record is like that').waitFor();
     expect(await page.getByLabel('Before', { exact: true }).inputValue()).toBe('2020-01-01T00:00');
-  });
-
-  test('a log goes on after a pause with all that came meanwhile', async () => {
-    const { box, studio } = served();
-    const page = await open(studio('/logs?name=talky&text=Line'));
-    await page.getByText('No record is like that').waitFor();
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await finish(box, await startWorkflow(box, 'talky'));
-    await page.getByRole('button', { name: 'Go on', exact: true }).click();
-    const records = page.getByRole('log');
-    await records.getByRole('button', { name: /Line 449/ }).waitFor();
-    await records.evaluate((element) => (element.scrollTop = 0));
-    await records.getByRole('button', { name: /Line 0$/ }).waitFor();
   });
 
   test('log records come as they are stored, are narrowed down, paused, and opened', async () => {
