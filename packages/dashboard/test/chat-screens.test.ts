@@ -349,6 +349,35 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
     });
 
+    test('who is not one of those who decide is told so before, not by a refusal', async () => {
+      const session = toName('named');
+      await askAll(session, refund('named-1'));
+      const page = await openAs('approver', '/approvals?source=tool');
+      await page.getByText('"named-1"').waitFor();
+      await page.route('**/bootstrap.json*', async (asked) => {
+        const caller = { id: 'sam', name: 'sam', role: 'approver' };
+        await asked.fulfill({ json: { place: 'standalone', box: '', name: 'test-box', caller } });
+      });
+      const name = async (approvers: string[]): Promise<void> => {
+        await page.route('**/api/approvals?*', async (asked) => {
+          const answer = await asked.fetch();
+          const { items, ...rest } = (await answer.json()) as { items: object[] };
+          await asked.fulfill({
+            response: answer,
+            json: { ...rest, items: items.map((one) => ({ ...one, approvers })) },
+          });
+        });
+        await page.reload();
+        await page.getByText(`Decided by`).waitFor();
+      };
+      await name(['role:admin']);
+      await page.getByText('You are not one of those who decide this').waitFor();
+      expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+      expect(await listBarriers(page)).toEqual([]);
+      await name(['role:admin', 'role:approver']);
+      await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    });
+
     test('who does not chat is told what is missing', async () => {
       const page = await openAs('viewer', '/playground');
       await page.getByText('agents:chat').waitFor();
@@ -435,6 +464,22 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       await page.getByRole('heading', { name: 'Is it live?' }).waitFor();
       await call(served().box, `POST /api/approvals/${approvalId}/decide`, { decision: 'reject' });
       await page.getByText('Nothing waits for you').waitFor();
+    });
+
+    test('approves with a note, which whoever asked is told', async () => {
+      const { approvalId, runId } = await askWorkflow({ title: 'Noted?' });
+      const page = await open(served().studio(`/approvals?open=${approvalId}`));
+      await page.getByRole('button', { name: 'Approve with a note' }).click();
+      await page.getByLabel('Note').fill('Just this once.');
+      expect(await listBarriers(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      expect(await finish(served().box, runId)).toMatchObject({
+        output: { decision: 'approve', note: 'Just this once.' },
+      });
+      expect((await call(served().box, `GET /api/approvals/${approvalId}`)).body).toMatchObject({
+        status: 'approved',
+        note: 'Just this once.',
+      });
     });
 
     test('keeps who decided what, and why', async () => {

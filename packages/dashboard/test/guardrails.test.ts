@@ -65,10 +65,10 @@ describeWhen(browser, 'What may pass', (path) => {
 
     await page.getByText('no rivals is asked as number 1 of 2.').waitFor({ state: 'attached' });
     // What was pressed cannot be pressed again where it stands now: the other way has the focus.
-    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Ask no rivals later');
+    await page.locator('button:focus[aria-label="Ask no rivals later"]').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('row', { name: /^2 no rivals/ }).waitFor();
-    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Ask no rivals earlier');
+    await page.locator('button:focus[aria-label="Ask no rivals earlier"]').waitFor();
 
     const middleOf = async (name: string) => {
       const box = await page.getByRole('row', { name }).boundingBox();

@@ -87,6 +87,37 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     expect(await listBarriers(page)).toEqual([]);
   });
 
+  test('what is typed of a prompt stays when somebody else saves another version, and when the page is left', async () => {
+    const owner = { ownerKind: 'agent', ownerName: 'helper' };
+    const { id } = await ask('POST /api/prompts', { ...owner, key: 'kept', name: 'Kept', text: 'Be kind.' });
+    const page = await open(served().studio(`/prompts/${String(id)}`));
+    const text = page.getByLabel('Text, from version 1');
+    await text.fill('Be kind, and what I have typed.');
+    await ask(`POST /api/prompts/${String(id)}/versions`, { text: 'Be strict.' });
+    // No event tells of it: it is seen when it is read anew.
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    await page.reload();
+    await page.getByRole('tab', { name: 'Text' }).click();
+    await page.getByText(/Meanwhile .* has made version 2/).waitFor();
+    expect(await text.inputValue()).toBe('Be kind, and what I have typed.');
+    expect(await page.getByRole('button', { name: 'Save as a draft' }).isDisabled()).toBe(true);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'prompt-behind');
+    await page.getByRole('button', { name: 'Keep mine' }).click();
+    await page.getByRole('link', { name: 'Config', exact: true }).click();
+    await page.getByRole('heading', { name: 'Config', exact: true }).waitFor();
+    await page.goBack();
+    expect(await page.getByLabel('Text, from version 2').inputValue()).toBe('Be kind, and what I have typed.');
+    await page.getByRole('button', { name: 'Save as a draft' }).click();
+    await page.getByText('version 3 is a draft').waitFor();
+    expect(await ask(`GET /api/prompts/${String(id)}`)).toMatchObject({
+      latest: { text: 'Be kind, and what I have typed.' },
+    });
+    await page.getByLabel('Text, from version 3').waitFor();
+    expect(await page.getByRole('button', { name: 'Save as a draft' }).isDisabled()).toBe(true);
+    await ask(`DELETE /api/prompts/${String(id)}`);
+  });
+
   test('a value of the config is set by its schema, never over what somebody else has set, and dropped', async () => {
     const page = await open(served().studio('/config'));
     allowComplaint(page, /409|412/);
@@ -164,6 +195,64 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     await dialog.getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('row', { name: /the shop.*revoked/ }).waitFor();
     expect((await ask('GET /api/keys'))['items']).toMatchObject([{ status: 'revoked' }]);
+  });
+
+  test('a key is held to limits and addresses, which are changed and shown', async () => {
+    const page = await open(served().studio('/keys'));
+    allowComplaint(page, /400/);
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New key' });
+    await dialog.getByLabel('Name').fill('the till');
+    await dialog.getByLabel('It speaks for users of its own').check();
+    await dialog.getByText('Limits, addresses, client').click();
+    await dialog.getByLabel('Requests a minute').first().fill('10');
+    await dialog.getByLabel('Tokens a day').last().fill('1,000');
+    await dialog.getByLabel('May be used from').fill('203.0.113.999');
+    await dialog.getByLabel('Client').fill('shop');
+    await dialog.getByLabel('Expires').selectOption('at');
+    await dialog.getByLabel('Good until').fill('2099-01-01T00:00');
+    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    // The box says which of the fields it is.
+    await dialog
+      .getByText(/It is no address and no network/)
+      .first()
+      .waitFor();
+    expect(await dialog.getByLabel('May be used from').getAttribute('aria-invalid')).toBe('true');
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'key-new');
+    await dialog.getByLabel('May be used from').fill('203.0.113.7');
+    await dialog.getByRole('button', { name: 'Make the key' }).click();
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page
+      .getByRole('row', { name: /the till.*of shop.*speaks for users.*10 requests a minute.*203\.0\.113\.7/ })
+      .waitFor();
+    const find = async () =>
+      ((await ask('GET /api/keys'))['items'] as { name: string }[]).find(({ name }) => name.startsWith('the till'));
+    expect(await find()).toMatchObject({
+      limits: { requestsPerMinute: 10, users: { tokensPerDay: 1_000 } },
+      addresses: ['203.0.113.7'],
+      client: 'shop',
+      users: true,
+    });
+    await page.getByRole('button', { name: 'Change the till' }).click();
+    const change = page.getByRole('dialog', { name: 'Change “the till”' });
+    await change.getByLabel('Name').fill('the till (new)');
+    await change.getByLabel('helper', { exact: true }).check();
+    await change.getByLabel('Requests a minute').first().fill('20');
+    await change.getByLabel('May be used from').fill('');
+    await page.setViewportSize({ width: 390, height: 900 });
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'key-change-narrow');
+    await page.setViewportSize({ width: 1_440, height: 900 });
+    await change.getByRole('button', { name: 'Change the key' }).click();
+    await page.getByRole('row', { name: /the till \(new\).*helper.*20 requests a minute/ }).waitFor();
+    expect(await find()).toMatchObject({
+      name: 'the till (new)',
+      grants: { agents: ['helper'], workflows: [] },
+      limits: { requestsPerMinute: 20, users: { tokensPerDay: 1_000 } },
+      addresses: null,
+    });
   });
 
   test('of an agent the model is chosen, and it is hidden', async () => {

@@ -15,10 +15,15 @@ const talk = toStep('talk', () => {
   throw Object.assign(new Error('The courier did not come.'), { fatal: true });
 });
 
+const chat = toStep('chat', () => {
+  for (let n = 0; n < 450; n++) svc.log.info(`Line ${n}`);
+});
+
 const PROGRAM = {
   workflows: {
     ship: { run: async () => talk() },
     ask: { run: async () => requestApproval({ title: `Send it? ${HOSTILE}` }) },
+    chatty: { run: async () => chat() },
     nightly: { run: async () => 1, schedules: [{ cron: '0 3 * * *' }] },
   },
 };
@@ -39,10 +44,54 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
     await page.getByRole('img', { name: /Runs of the last 24 hours: \d+ in all, 1 failed/ }).waitFor();
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'overview');
+    const asked = page.getByRole('link', { name: /Send it\?/ });
+    await asked.click();
+    await page.waitForURL((url) => url.pathname.endsWith('/approvals') && url.searchParams.has('open'));
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await page.goBack();
     await page.getByRole('link', { name: 'ship', exact: true }).click();
     await page.waitForURL((url) => url.pathname.endsWith(failed));
     await page.getByRole('tab', { name: 'Logs' }).click();
     await page.getByRole('button', { name: /Packed the box/ }).waitFor();
+  });
+
+  test('the last 24 hours move on in a page that is left open', async () => {
+    const page = await open(served().studio('/health'));
+    const now = Date.now();
+    const begin = (time: number) => new Date(Math.ceil(time / 3_600_000) * 3_600_000 - 86_400_000).toISOString();
+    await page.clock.install({ time: now });
+    const from = () => page.waitForRequest((asked) => asked.url().includes('/api/runs/stats'));
+    const first = from();
+    await page.goto(served().studio('/'));
+    expect(new URL((await first).url()).searchParams.get('from')).toBe(begin(now));
+    await page.getByRole('img', { name: /Runs of the last 24 hours/ }).waitFor();
+    const next = from();
+    await page.clock.fastForward('01:00:00');
+    expect(new URL((await next).url()).searchParams.get('from')).toBe(begin(now + 3_600_000));
+  });
+
+  test('older records are read page by page, and a time of the address narrows them down', async () => {
+    const { box, studio } = served();
+    await finish(box, await startWorkflow(box, 'chatty'));
+    const page = await open(studio('/logs?name=chatty&text=Line'));
+    const records = page.getByRole('log');
+    await records.getByRole('button', { name: /Line 449/ }).waitFor();
+    const older = page.getByRole('button', { name: 'Show older' });
+    await older.click();
+    // Those before what was the first come into view.
+    await records.getByRole('button', { name: /Line 249/ }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'logs-older');
+    await older.click();
+    await older.waitFor({ state: 'detached' });
+    await records.evaluate((element) => (element.scrollTop = 0));
+    await records.getByRole('button', { name: /Line 0$/ }).waitFor();
+    await page.getByLabel('Before', { exact: true }).fill('2020-01-01T00:00');
+    await page.getByText('No record is like that').waitFor();
+    expect(new URL(page.url()).searchParams.get('to')).toMatch(/^20(?:19|20)-/);
+    await page.reload();
+    await page.getByText('No record is like that').waitFor();
+    expect(await page.getByLabel('Before', { exact: true }).inputValue()).toBe('2020-01-01T00:00');
   });
 
   test('log records come as they are stored, are narrowed down, paused, and opened', async () => {

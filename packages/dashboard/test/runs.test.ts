@@ -14,6 +14,10 @@ const charge = toStep('charge', () => {
 });
 const many = toStep('many', (n: number) => n);
 
+/** Ten megabytes, of many members. */
+const toHuge = () =>
+  Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`row ${i}`, { n: i, text: 'x'.repeat(480) }]));
+
 const PROGRAM = {
   workflows: {
     order: {
@@ -25,6 +29,7 @@ const PROGRAM = {
     },
     hook: { run: async () => createHook({ token: 'never' }) },
     greet: { run: async (input: unknown) => reserve(input) },
+    huge: { run: async () => toHuge() },
     long: {
       async run() {
         for (let n = 0; n < 1_500; n++) await many(n);
@@ -62,6 +67,63 @@ describeWhen(browser, 'Runs and Run', (path) => {
     await keepPicture(page, 'run-failed');
     await page.reload();
     await page.getByRole('region', { name: 'Details' }).getByRole('group', { name: 'Error' }).waitFor();
+  });
+
+  test('a run is forked from a step with other arguments, and what is executed again is shown first', async () => {
+    const { box, studio } = served();
+    const source = await startWorkflow(box, 'greet', { name: 'Ada' });
+    await finish(box, source);
+    const page = await open(studio(`/runs/${source}`));
+    await page.getByRole('treeitem', { name: /step reserve/ }).click();
+    await page.getByRole('button', { name: 'Fork from here', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('list', { name: 'Executed again' }).getByText('reserve').waitFor();
+    expect(await dialog.innerText()).toContain('done once already');
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'run-fork');
+    const args = dialog.getByRole('textbox', { name: 'Arguments of the step' });
+    await args.fill('{"name":"Bob"}');
+    await dialog.getByRole('button', { name: 'Fork', exact: true }).click();
+    await dialog.getByText('The arguments of a step are a list: [ … ].').waitFor();
+    await args.fill('[{"name":"Bob"}]');
+    await dialog.getByRole('button', { name: 'Fork', exact: true }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(source));
+    const forked = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    expect(await finish(box, forked)).toMatchObject({
+      output: { reserved: { name: 'Bob' } },
+      forkedFrom: { runId: source, step: '0' },
+    });
+    // Each leads to the other.
+    await page
+      .getByRole('definition')
+      .getByRole('link', { name: source.slice(0, 8) })
+      .click();
+    await page.waitForURL((url) => url.pathname.endsWith(source));
+    await page.getByRole('link', { name: 'Its forks', exact: true }).click();
+    await page.getByRole('row').getByText(forked.slice(0, 8)).waitFor();
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+  });
+
+  test('a run that waits is rewound, and a refusal says why', async () => {
+    const { box, studio } = served();
+    const source = await startWorkflow(box, 'hook');
+    await untilStatus(box, source, 'waiting');
+    const page = await open(studio(`/runs/${source}`));
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Fork from the start…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('combobox', { name: 'The run itself' }).selectOption('rewind');
+    await dialog.getByText('It is cancelled with the runs it started').waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await isTooWide(page)).toBe(false);
+    await keepPicture(page, 'run-rewind');
+    await dialog.getByRole('button', { name: 'Cancel it and fork' }).click();
+    await page.waitForURL((url) => !url.pathname.endsWith(source));
+    const next = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    await untilStatus(box, source, 'cancelled');
+    await untilStatus(box, next, 'waiting');
+    await call(box, `POST /api/runs/${next}/cancel`);
   });
 
   test('a run is followed as it goes on, and cancelled', async () => {
@@ -119,6 +181,25 @@ describeWhen(browser, 'Runs and Run', (path) => {
     expect(await isTooWide(page)).toBe(false);
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'run-narrow-dark');
+  });
+
+  test('what a link has narrowed the list to is shown, and taken away', async () => {
+    const { studio } = served();
+    const parent = '00000000-0000-4000-8000-000000000000';
+    const page = await open(studio(`/runs?parent=${parent}&user=ada&since=between`), { width: 390 });
+    const chips = page.getByRole('list', { name: 'Narrowed down to' });
+    await chips.getByText(`Started by the run ${parent}`).waitFor();
+    await page.getByText('No run is like that').waitFor();
+    await page.getByLabel('From', { exact: true }).fill('2026-01-01T00:00');
+    await page.waitForURL(/from=/);
+    expect(await isTooWide(page)).toBe(false);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'runs-chips-narrow');
+    await page.getByRole('button', { name: 'Of any: Started by the run' }).click();
+    await expect.poll(() => chips.getByRole('listitem').count()).toBe(1);
+    expect(new URL(page.url()).searchParams.get('parent')).toBeNull();
+    await page.getByRole('combobox', { name: 'Created' }).selectOption('yesterday');
+    await page.getByLabel('From', { exact: true }).waitFor({ state: 'detached' });
   });
 
   test('a run that is not there says so, with the code', async () => {

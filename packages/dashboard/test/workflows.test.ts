@@ -9,6 +9,8 @@ import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrow
 
 const charge = toStep('charge', (order: { quantity: number }) => ({ total: order.quantity * 5 }));
 
+const count = toStep('count', (n: number) => n);
+
 const Order = z.object({
   customer: z.string().min(2).describe('Who orders'),
   email: z.email().optional(),
@@ -33,6 +35,11 @@ describeWhen(browser, 'Workflows', (path) => {
         run: async (order: { quantity: number }) => charge(order),
       },
       free: { run: async (input: unknown) => ({ got: input }) },
+      many: {
+        async run() {
+          for (let n = 0; n < 250; n++) await count(n);
+        },
+      },
       hostile: { run: async () => toHostile() },
       alone: { serial: true, run: async () => sleep('1 day') },
       broken: new Error('Cannot find module "./missing.ts"'),
@@ -45,6 +52,17 @@ describeWhen(browser, 'Workflows', (path) => {
   };
   const start = (page: Page): Promise<void> => page.getByRole('button', { name: 'Start', exact: true }).click();
   const followed = (page: Page): Locator => page.getByRole('status').filter({ hasText: /completed|waiting/ });
+
+  test('the receipt of a start of many steps has all of them', async () => {
+    const page = await open(served().studio('/workflows/many'));
+    await start(page);
+    await followed(page).waitFor();
+    const steps = page.getByRole('list', { name: 'Steps' }).getByRole('listitem');
+    await expect.poll(() => steps.count()).toBe(200);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => steps.count()).toBe(250);
+    expect(await listBarriers(page)).toEqual([]);
+  });
 
   test('are listed with what they take and whether they load, and found by name', async () => {
     const page = await open(served().studio('/workflows'));

@@ -155,7 +155,6 @@ describe('a rule in a file', () => {
   test.each([
     ['another name', { name: 'other' }, 'is named "other"'],
     ['a mask over what has no place', { check: { kind: 'injection' } }, 'finds no place'],
-    ['a hold of what is said', { sides: ['agent-output'], action: 'hold' }, '"agent-output" cannot be held'],
     ['a member that is none', { colour: 'red' }, 'colour'],
     ['no time', { timeout: 0 }, 'timeout is 0'],
     ['time for what is data', { check: WORDS, timeout: '1s' }, '"timeout" is for a check that is a function'],

@@ -1,5 +1,7 @@
+import { HttpAgent } from '@ag-ui/client';
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../src/index.ts';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/index.ts';
 import { say, setupAgui, serveAgui, textOf, toldModel } from './_agui.ts';
 import { call, finish, json, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -15,10 +17,16 @@ interface Approval {
 }
 
 /** Each rule is of one agent or workflow, as the boxes of this file share one database. */
-async function rule(box: TestBox, side: string, kind: 'agent' | 'workflow', name: string): Promise<string> {
+async function rule(
+  box: TestBox,
+  side: string,
+  kind: 'agent' | 'workflow',
+  name: string,
+  check: object = { kind: 'words', words: ['forbidden'] },
+): Promise<string> {
   const given = {
     name: `held ${name}`,
-    check: { kind: 'words', words: ['forbidden'] },
+    check,
     sides: [side],
     action: 'hold',
     attachment: { kind, name },
@@ -26,6 +34,17 @@ async function rule(box: TestBox, side: string, kind: 'agent' | 'workflow', name
   const { status, body } = await call<{ id: string }>(box, 'POST /api/guardrails', given);
   expect(status).toBe(201);
   return body.id;
+}
+
+const askA = (box: TestBox, model: string, text: string, more: object = {}) =>
+  box.request(
+    '/wire-a/v1/chat/completions',
+    json({ model, messages: [{ role: 'user', content: text }], ...more }, { headers: { authorization: 'Bearer dev' } }),
+  );
+/** A client of an agent that is not the one the helper is for. */
+async function clientOf(box: TestBox, name: string, threadId: string): Promise<HttpAgent> {
+  const { url } = await serveAgui(box);
+  return new HttpAgent({ url: url.replace('helper', name), threadId, headers: { authorization: 'Bearer dev' } });
 }
 
 const pendingOf = async (box: TestBox, runId?: string): Promise<Approval[]> => {
@@ -144,15 +163,6 @@ describe('what an agent is asked that a rule holds', () => {
     });
     return { name, box, id: await rule(box, 'agent-input', 'agent', name) };
   };
-  const askA = (box: TestBox, model: string, text: string, more: object = {}) =>
-    box.request(
-      '/wire-a/v1/chat/completions',
-      json(
-        { model, messages: [{ role: 'user', content: text }], ...more },
-        { headers: { authorization: 'Bearer dev' } },
-      ),
-    );
-
   test('waits before a model is asked; each wire says so as of a call that waits, streamed or not', async () => {
     const { box, name } = await open();
     const before = box.model.requests.length;
@@ -179,14 +189,10 @@ describe('what an agent is asked that a rule holds', () => {
 
   test('goes on as it was once it is approved, over restarts, and is kept by nobody once it is rejected', async () => {
     const { box, name, id } = await open();
-    const { url } = await serveAgui(box);
-    const { HttpAgent } = await import('@ag-ui/client');
-    const client = (threadId: string, at: string) =>
-      new HttpAgent({ url: at.replace('helper', name), threadId, headers: { authorization: 'Bearer dev' } });
-    const asked = await say(client('held', url), 'say:forbidden');
+    const asked = await say(await clientOf(box, name, 'held'), 'say:forbidden');
     expect(asked.interrupts).toMatchObject([{ message: `Ask "${name}" this?`, reason: 'confirmation' }]);
     expect(asked.interrupts[0]).not.toHaveProperty('toolCallId');
-    const other = await say(client('refused', url), 'say:forbidden');
+    const other = await say(await clientOf(box, name, 'refused'), 'say:forbidden');
     const again = await box.restart();
     const [one, two] = [asked.interrupts[0]?.id ?? '', other.interrupts[0]?.id ?? ''];
     const { body } = await call<Approval>(again, `GET /api/approvals/${one}`);
@@ -201,8 +207,7 @@ describe('what an agent is asked that a rule holds', () => {
       error: { code: 'agent_guardrail_blocked' },
     });
     // The session is free, and has nothing of it.
-    const { url: next } = await serveAgui(again);
-    const later = await say(client('refused', next), 'say:later');
+    const later = await say(await clientOf(again, name, 'refused'), 'say:later');
     expect(textOf(later)).toBe('later');
     expect(JSON.stringify(toldModel(again))).not.toContain('forbidden');
     const reasons = (await hitsOf(again, id)).map((hit) => (hit as { reason: string }).reason);
@@ -218,5 +223,134 @@ describe('what an agent is asked that a rule holds', () => {
     ];
     const answer = await askA(box, name, '', { messages });
     expect(await answer.json()).toMatchObject({ choices: [{ message: { content: 'later' } }] });
+  });
+});
+
+describe('what a tool answers that a rule holds', () => {
+  const open = async () => {
+    const name = newName('agent');
+    const ran: string[] = [];
+    const look = defineTool({
+      description: 'Looks.',
+      inputSchema: z.object({ q: z.string() }),
+      execute({ q }) {
+        ran.push(q);
+        return `a forbidden ${q}`;
+      },
+    });
+    const agents = { helper: defineDeepAgent({ name: 'helper' }), [name]: defineDeepAgent({ name, tools: { look } }) };
+    const box = await boxes.open({ agents });
+    return { name, ran, box, id: await rule(box, 'tool-result', 'agent', name) };
+  };
+
+  test('is read by nobody before it is approved, over restarts, and withheld once it is rejected', async () => {
+    const { box, name, ran, id } = await open();
+    const asked = await say(await clientOf(box, name, 'one'), 'tool:look {"q":"x"}; say:Done.');
+    expect(asked.interrupts).toMatchObject([
+      { reason: 'tool_call', toolCallId: expect.any(String), message: `Let "${name}" read what "look" has answered?` },
+    ]);
+    expect(JSON.stringify(asked.events)).not.toContain('forbidden');
+    const other = await say(await clientOf(box, name, 'two'), 'tool:look {"q":"y"}; say:Done.');
+    const again = await box.restart();
+    const [one, two] = [asked.interrupts[0]?.id ?? '', other.interrupts[0]?.id ?? ''];
+    const { body } = await call<Approval>(again, `GET /api/approvals/${one}`);
+    expect(body).toMatchObject({
+      allow: ['approve', 'reject'],
+      payload: { agent: name, call: { tool: 'look', arguments: { q: 'x' } }, result: 'a forbidden x' },
+    });
+    await decide(again, one, { decision: 'approve' });
+    expect(await finish(again, body.runId)).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+    expect(toldModel(again).at(-1)).toMatchObject({ role: 'tool', content: 'a forbidden x' });
+    await decide(again, two, { decision: 'reject' });
+    const { body: refused } = await call<Approval>(again, `GET /api/approvals/${two}`);
+    expect(await finish(again, refused.runId)).toMatchObject({ status: 'completed' });
+    expect(toldModel(again).at(-1)).toMatchObject({
+      role: 'tool',
+      content: `The guardrail "held ${name}" withholds this result.`,
+    });
+    expect(ran).toEqual(['x', 'y']);
+    const reasons = (await hitsOf(again, id)).map((hit) => (hit as { reason: string }).reason);
+    expect(reasons.sort()).toEqual(['approved by "owner"', 'rejected by "owner"', 'word', 'word']);
+  });
+
+  test('is withheld at once where a client brings it', async () => {
+    const { box, name } = await open();
+    const tools = [{ type: 'function', function: { name: 'own', parameters: { type: 'object' } } }];
+    const calls = [{ id: 'c1', type: 'function', function: { name: 'own', arguments: '{}' } }];
+    const messages = [
+      { role: 'user', content: 'say:Done.' },
+      { role: 'assistant', content: null, tool_calls: calls },
+      { role: 'tool', tool_call_id: 'c1', content: 'forbidden' },
+    ];
+    expect((await askA(box, name, '', { messages, tools })).status).toBe(200);
+    expect(JSON.stringify(toldModel(box))).not.toContain('"forbidden"');
+    expect(JSON.stringify(toldModel(box))).toContain('withholds this result');
+  });
+});
+
+describe('what an agent says that a rule holds', () => {
+  const open = async (check?: object) => {
+    const name = newName('agent');
+    const agents = { helper: defineDeepAgent({ name: 'helper' }), [name]: defineDeepAgent({ name }) };
+    const box = await boxes.open({ agents });
+    return { name, box, id: await rule(box, 'agent-output', 'agent', name, check) };
+  };
+
+  test('ends where it begins, streamed or not; the rest is said once it is approved, over a restart', async () => {
+    const { box, name } = await open();
+    const asked = await say(await clientOf(box, name, 'one'), 'say:It is forbidden to say this.');
+    expect(textOf(asked)).toBe('It is ');
+    expect(JSON.stringify(asked.events)).not.toContain('forbidden');
+    const whole = (await (await askA(box, name, 'say:It is forbidden to say this.')).json()) as { choices: object[] };
+    expect(whole.choices).toMatchObject([
+      { message: { content: `It is Waiting for a decision: Let "${name}" say this?\n` }, finish_reason: 'stop' },
+    ]);
+    const streamed = await (await askA(box, name, 'say:It is forbidden to say this.', { stream: true })).text();
+    expect(streamed).not.toContain('forbidden');
+    expect(streamed).toContain('Waiting for a decision');
+    const again = await box.restart();
+    const id = asked.interrupts[0]?.id ?? '';
+    const { body } = await call<Approval>(again, `GET /api/approvals/${id}`);
+    expect(body.payload).toEqual({ agent: name, said: 'It is ', text: 'forbidden to say this.' });
+    await decide(again, id, { decision: 'approve' });
+    expect(await finish(again, body.runId)).toMatchObject({ output: { content: 'It is forbidden to say this.' } });
+    await say(await clientOf(again, name, 'one'), 'say:More.');
+    expect(toldModel(again).map(({ content }) => content)).toContain('It is forbidden to say this.');
+  });
+
+  test('goes on over the stream of whoever decides in the conversation', async () => {
+    const { box, name } = await open();
+    const client = await clientOf(box, name, 'one');
+    const { interrupts } = await say(client, 'say:It is forbidden to say this.');
+    const resume = [
+      { interruptId: interrupts[0]?.id ?? '', status: 'resolved' as const, payload: { decision: 'approve' } },
+    ];
+    const more = await say(client, undefined, { resume });
+    expect(textOf(more)).toBe('forbidden to say this.');
+    expect(client.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'It is forbidden to say this.' });
+  });
+
+  test('ends the turn as refused content once it is rejected, and nobody has it', async () => {
+    const { box, name, id } = await open();
+    const { interrupts } = await say(await clientOf(box, name, 'one'), 'say:It is forbidden to say this.');
+    const { body } = await call<Approval>(box, `GET /api/approvals/${interrupts[0]?.id}`);
+    await decide(box, body.approvalId, { decision: 'reject' });
+    expect(await finish(box, body.runId)).toMatchObject({
+      status: 'completed',
+      output: { content: 'It is ', finishReason: 'content_filter' },
+    });
+    await say(await clientOf(box, name, 'one'), 'say:More.');
+    expect(JSON.stringify(toldModel(box).filter(({ role }) => role === 'assistant'))).not.toContain('forbidden');
+    expect((await hitsOf(box, id)).length).toBe(2);
+  });
+
+  test('is held from its beginning where a rule is about the whole of it', async () => {
+    const { box, name } = await open({ kind: 'length', max: 10 });
+    const asked = await say(await clientOf(box, name, 'one'), 'say:It is longer than that.');
+    expect(textOf(asked)).toBe('');
+    const { body } = await call<Approval>(box, `GET /api/approvals/${asked.interrupts[0]?.id}`);
+    expect(body.payload).toMatchObject({ said: '', text: 'It is longer than that.' });
+    await decide(box, body.approvalId, { decision: 'approve' });
+    expect(await finish(box, body.runId)).toMatchObject({ output: { content: 'It is longer than that.' } });
   });
 });

@@ -23,6 +23,11 @@ function Screens({ bootstrap }: { bootstrap: Bootstrap }) {
     return { box: openBox(bootstrap), queries, router: makeRouter(bootstrap) };
   }, [bootstrap]);
   useEffect(() => followEvents(parts.box.events, parts.queries), [parts]);
+  useEffect(() => {
+    const { session } = parts.box;
+    // What was refused meanwhile is asked again.
+    return session.on(() => void (session.isOver() || parts.queries.invalidateQueries()));
+  }, [parts]);
   return (
     <Box value={parts.box}>
       <QueryClientProvider client={parts.queries}>

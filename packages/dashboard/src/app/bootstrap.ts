@@ -40,6 +40,8 @@ export function showInstallation(id: string): void {
 
 /** Ends the session at the control plane. */
 export async function signOut({ place }: Bootstrap): Promise<void> {
+  // What was written and not saved is of the person who leaves.
+  sessionStorage.clear();
   const path = place === 'full' ? '/api/v1/auth/logout' : '/api/v1/self-host/logout';
   await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
   location.assign('/login');

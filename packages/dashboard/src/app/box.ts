@@ -4,6 +4,7 @@ import { isHeld } from '../../../runtime/src/auth/permissions.ts';
 import type { Permission } from '../../../runtime/src/auth/permissions.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import type { BoxEvents } from '../api/events.ts';
+import type { Session } from '../api/session.ts';
 
 /** The box that is shown, as every screen reaches it. */
 export interface BoxContext {
@@ -12,6 +13,7 @@ export interface BoxContext {
   /** A request to a path of the box that is no operation, as the wires are. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   events: BoxEvents;
+  session: Session;
 }
 
 export const Box = createContext<BoxContext | undefined>(undefined);

@@ -6,6 +6,7 @@ import { SCREENS } from './screens.ts';
 import { Shell } from './shell.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/loading.tsx';
+import { Page } from '../ui/page.tsx';
 
 /** The screens of the table that the person may see; the others say what is missing. */
 export function makeRouter({ caller: { role } }: Bootstrap) {
@@ -36,7 +37,11 @@ export function makeRouter({ caller: { role } }: Bootstrap) {
     stringifySearch: toQuery,
     defaultPreload: 'intent',
     defaultPendingComponent: Loading,
-    defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+    defaultErrorComponent: ({ error, reset }) => (
+      <Page title="This screen cannot be shown">
+        <Failure error={error} onRetry={reset} />
+      </Page>
+    ),
     scrollRestoration: true,
   });
 }

@@ -1,11 +1,12 @@
 import { Outlet, useRouterState } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { Drawer } from '../copilot/drawer.tsx';
 import { useDrawer } from '../copilot/use-drawer.ts';
 import { useBox } from './box.ts';
 import { ContractNote } from './contract-note.tsx';
 import { Palette } from './palette.tsx';
 import { SCREENS } from './screens.ts';
+import { SessionNote } from './session-note.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { StreamState } from './stream-state.tsx';
 import { Toasts } from '../ui/toast.tsx';
@@ -21,6 +22,7 @@ export function Shell() {
     document.title = title ? `${title} · ${bootstrap.name}` : bootstrap.name;
   }, [title, bootstrap.name]);
   useEffect(() => setOpen(false), [path]);
+  const main = useFocusOnArrival();
   const copilot = useDrawer();
   // What lies below the drawer cannot be reached.
   const isCovered = copilot.isOpen && !copilot.isBeside;
@@ -34,7 +36,15 @@ export function Shell() {
         Skip to the content
       </a>
       <Sidebar isOpen={isOpen} onToggle={() => setOpen(!isOpen)} copilot={copilot} isCovered={isCovered} />
-      <main id="content" tabIndex={-1} inert={isCovered} className="min-w-0 flex-1 outline-none">
+      <main
+        ref={main}
+        id="content"
+        aria-label={title}
+        tabIndex={-1}
+        inert={isCovered}
+        className="min-w-0 flex-1 outline-none"
+      >
+        <SessionNote />
         <StreamState />
         <ContractNote />
         <Outlet />
@@ -44,4 +54,26 @@ export function Shell() {
       <Palette />
     </div>
   );
+}
+
+// --- internal ---
+
+/**
+ * A person who comes to another screen goes on at its beginning, and is told its name by a reader. Whoever is in a dialog, in
+ * the copilot, or was put into a field of the screen stays there.
+ */
+function useFocusOnArrival() {
+  const main = useRef<HTMLElement>(null);
+  // Once what was shown before is gone.
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  const before = useRef(path);
+  useEffect(() => {
+    const isFirst = before.current === undefined;
+    if (before.current === path) return;
+    before.current = path;
+    if (isFirst) return;
+    if (document.activeElement?.closest('main, dialog, aside')) return;
+    main.current?.focus({ preventScroll: true });
+  }, [path]);
+  return main;
 }

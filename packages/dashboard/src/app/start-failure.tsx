@@ -1,3 +1,4 @@
+import { signInAddress } from '../api/session.ts';
 import { BootstrapError } from './bootstrap.ts';
 import { Failure } from '../ui/failure.tsx';
 
@@ -10,7 +11,7 @@ export function StartFailure({ error }: { error: unknown }) {
         <p className="mt-2 text-muted">{error.message}</p>
         <a
           className="mt-4 inline-block rounded bg-accent px-3 py-1.5 text-on-accent no-underline"
-          href={`/login?next=${encodeURIComponent(location.pathname + location.search)}`}
+          href={signInAddress()}
         >
           Sign in
         </a>

@@ -1,6 +1,6 @@
 import { memo, useMemo } from 'react';
 import type { ReactNode } from 'react';
-import { Cut } from './cut.tsx';
+import { Cut } from '../ui/cut.tsx';
 import { parseMarkdown } from './parse-markdown.ts';
 import type { Block, Span } from './parse-markdown.ts';
 

@@ -24,7 +24,7 @@ export interface PauseCardProps {
 export function PauseCard({ interrupt, chosen, busy, may, onDecide }: PauseCardProps) {
   const { message, expiresAt, metadata } = interrupt;
   const { allow = ['approve', 'edit', 'reject'], arguments: args } = (metadata?.svc ?? {}) as Asked;
-  const [way, setWay] = useState<'edit' | 'reject'>();
+  const [way, setWay] = useState<'approve' | 'edit' | 'reject'>();
   const heading = useId();
   return (
     <section aria-labelledby={heading} className="rounded border border-warn bg-warn-soft px-3 py-2">
@@ -41,6 +41,11 @@ export function PauseCard({ interrupt, chosen, busy, may, onDecide }: PauseCardP
           {allow.includes('approve') && (
             <Button look="primary" busy={busy} onClick={() => onDecide({ decision: 'approve' })}>
               Approve
+            </Button>
+          )}
+          {allow.includes('approve') && (
+            <Button busy={busy} onClick={() => setWay('approve')}>
+              Approve with a note
             </Button>
           )}
           {allow.includes('edit') && (
@@ -61,6 +66,13 @@ export function PauseCard({ interrupt, chosen, busy, may, onDecide }: PauseCardP
           busy={busy}
           onCancel={() => setWay(undefined)}
           onSend={(input, note) => onDecide({ decision: 'edit', input, ...note })}
+        />
+      )}
+      {may && !chosen && way === 'approve' && (
+        <ApproveWithNote
+          busy={busy}
+          onCancel={() => setWay(undefined)}
+          onSend={(note) => onDecide({ decision: 'approve', ...note })}
         />
       )}
       {may && !chosen && way === 'reject' && (
@@ -113,15 +125,23 @@ export function EditArguments({
   );
 }
 
-export function Reject({
-  busy,
-  onCancel,
-  onSend,
-}: {
+export interface NoteProps {
   busy: boolean;
   onCancel(): void;
   onSend(note: { note?: string }): void;
-}) {
+}
+
+export function Reject(props: NoteProps) {
+  return <WithNote {...props} verb="Reject" look="danger" />;
+}
+
+export function ApproveWithNote(props: NoteProps) {
+  return <WithNote {...props} verb="Approve" look="primary" />;
+}
+
+// --- internal ---
+
+function WithNote({ verb, look, busy, onCancel, onSend }: NoteProps & { verb: string; look: 'primary' | 'danger' }) {
   const [note, setNote] = useState('');
   return (
     <form
@@ -133,16 +153,14 @@ export function Reject({
     >
       <NoteField value={note} onChange={setNote} autoFocus />
       <div className="flex flex-wrap gap-2">
-        <Button type="submit" look="danger" busy={busy}>
-          Reject
+        <Button type="submit" look={look} busy={busy}>
+          {verb}
         </Button>
         <Button onClick={onCancel}>Cancel</Button>
       </div>
     </form>
   );
 }
-
-// --- internal ---
 
 interface Asked {
   allow?: readonly string[];

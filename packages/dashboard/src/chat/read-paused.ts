@@ -77,7 +77,9 @@ function toMade(runId: string, steps: readonly Step[]): ChatMessage[] {
   return steps.flatMap((step): ChatMessage[] => {
     if (step.kind === 'tool' && step.output !== null) {
       const { id = '' } = (step.input ?? {}) as { id?: string };
-      const { content = '' } = step.output as { content?: unknown };
+      const { content = '', held } = step.output as { content?: unknown; held?: unknown };
+      // It waits for a decision, which is recorded behind it.
+      if (held !== undefined) return [];
       return [{ id: `${id}-result`, role: 'tool', toolCallId: id, content: toShown(content) }];
     }
     if (step.kind !== 'model' || step.output === null || step.name === 'compact') return [];

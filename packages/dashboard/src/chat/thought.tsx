@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import { toDuration } from '../ui/time.tsx';
-import { Cut } from './cut.tsx';
+import { Cut } from '../ui/cut.tsx';
 
 /** What the model thought, folded. */
 export const Thought = memo(function Thought({

@@ -1,9 +1,11 @@
 import { memo, useState } from 'react';
-import { useCall } from '../api/queries.ts';
+import { useList } from '../api/queries.ts';
 import { Answer } from '../ui/answer.tsx';
 import { Link } from '../ui/link.tsx';
+import { More } from '../ui/more.tsx';
 import { toDuration } from '../ui/time.tsx';
 import type { Turn } from './thread.ts';
+import { toCount } from '../ui/count.ts';
 
 /** What a turn has taken, step by step, and its run. */
 export const TurnFoot = memo(function TurnFoot({ runId, turn }: { runId: string; turn: Turn | undefined }) {
@@ -18,7 +20,7 @@ export const TurnFoot = memo(function TurnFoot({ runId, turn }: { runId: string;
         )}
         {turn && turn.inputTokens + turn.outputTokens > 0 && (
           <span className="tabular-nums">
-            {turn.inputTokens.toLocaleString()} tokens in, {turn.outputTokens.toLocaleString()} out
+            {toCount(turn.inputTokens)} tokens in, {toCount(turn.outputTokens)} out
           </span>
         )}
         <button type="button" className="underline" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -33,27 +35,29 @@ export const TurnFoot = memo(function TurnFoot({ runId, turn }: { runId: string;
 // --- internal ---
 
 function Steps({ runId }: { runId: string }) {
-  const steps = useCall('runs.steps', { id: runId, limit: 200 });
+  const steps = useList('runs.steps', { id: runId, limit: 200 });
   return (
-    <Answer of={steps} rows={2}>
-      {({ items }) => (
-        <table className="mt-1 border-collapse text-left" aria-label="Steps of the turn">
-          <tbody>
-            {items.map((step) => (
-              <tr key={step.stepId}>
-                <td className="pr-4">{step.kind}</td>
-                <td className="pr-4 wrap-anywhere">{step.name}</td>
-                <td className="pr-4 text-right tabular-nums">
-                  {step.endedAt === null ? '' : toDuration(Date.parse(step.endedAt) - Date.parse(step.startedAt))}
-                </td>
-                <td className="text-right tabular-nums">
-                  {step.totalTokens > 0 &&
-                    `${step.inputTokens.toLocaleString()} in, ${step.outputTokens.toLocaleString()} out`}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+    <Answer of={{ ...steps, data: steps.items }} rows={2}>
+      {(items) => (
+        <>
+          <table className="mt-1 border-collapse text-left" aria-label="Steps of the turn">
+            <tbody>
+              {items.map((step) => (
+                <tr key={step.stepId}>
+                  <td className="pr-4">{step.kind}</td>
+                  <td className="pr-4 wrap-anywhere">{step.name}</td>
+                  <td className="pr-4 text-right tabular-nums">
+                    {step.endedAt === null ? '' : toDuration(Date.parse(step.endedAt) - Date.parse(step.startedAt))}
+                  </td>
+                  <td className="text-right tabular-nums">
+                    {step.totalTokens > 0 && `${toCount(step.inputTokens)} in, ${toCount(step.outputTokens)} out`}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <More has={steps.hasNextPage} busy={steps.isFetchingNextPage} onMore={() => void steps.fetchNextPage()} />
+        </>
       )}
     </Answer>
   );

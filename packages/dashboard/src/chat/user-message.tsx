@@ -2,7 +2,7 @@ import { memo, useState } from 'react';
 import { Badge } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { Field, Textarea } from '../ui/field.tsx';
-import { Cut } from './cut.tsx';
+import { Cut } from '../ui/cut.tsx';
 import { toParts } from './message.ts';
 import type { ChatContent } from './message.ts';
 import { Picture } from './picture.tsx';

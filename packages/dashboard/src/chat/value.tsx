@@ -1,5 +1,5 @@
 import { memo } from 'react';
-import { Cut } from './cut.tsx';
+import { Cut } from '../ui/cut.tsx';
 
 /** The arguments of a call, or what came of it: as JSON where it is some, and cut where it is long. */
 export const Value = memo(function Value({ label, text, isWhole }: { label: string; text: string; isWhole: boolean }) {

@@ -2,7 +2,7 @@ import { useEffect, useId, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { AgentInterrupt } from '@svc/runtime/client';
 import { useCall } from '../api/queries.ts';
-import { Cut } from '../chat/cut.tsx';
+import { Cut } from '../ui/cut.tsx';
 import type { ChatMessage } from '../chat/message.ts';
 import type { PauseDecision } from '../chat/pause-card.tsx';
 import { Value } from '../chat/value.tsx';

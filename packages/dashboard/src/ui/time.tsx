@@ -6,11 +6,16 @@ export function Time({ at }: { at: string | number | null | undefined }) {
   if (at === null || at === undefined) return <span className="text-muted">–</span>;
   const date = new Date(at);
   return (
-    <time dateTime={date.toISOString()} title={WHOLE.format(date)} className="whitespace-nowrap">
+    <time dateTime={date.toISOString()} title={toWhole(date)} className="whitespace-nowrap">
       {/* What was read after the last tick is not of the future. */}
       {toRelative(date.getTime() - Date.now())}
     </time>
   );
+}
+
+/** The day and the time of it, to the second. */
+export function toWhole(at: string | Date): string {
+  return WHOLE.format(typeof at === 'string' ? new Date(at) : at);
 }
 
 /** The time of day that counts on by itself. */

@@ -1,33 +1,38 @@
-import { useMemo, useState } from 'react';
-import { Button } from './button.tsx';
+import { useMemo } from 'react';
 import { Copy } from './copy.tsx';
+import { Cut } from './cut.tsx';
+import { Json } from './json/json.tsx';
+import { isBrief } from './json/is-brief.ts';
 
-/** A value as text: JSON of it, its beginning at first where there is much. */
+/** A value as text, JSON of it; as a tree that is opened where that would be more than a page can draw at once. */
 export function Value({ label, value }: { label: string; value: unknown }) {
-  const [isWhole, setWhole] = useState(false);
-  const text = useMemo(
-    () => (typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined')),
-    [value],
-  );
-  const shown = isWhole ? text : text.slice(0, FIRST);
+  const text = useMemo(() => {
+    if (typeof value === 'string') return value;
+    return isBrief(value, FIRST) ? (JSON.stringify(value, null, 2) ?? 'undefined') : undefined;
+  }, [value]);
   return (
     <section className="mb-3 min-w-0">
       <div className="mb-1 flex items-center gap-2">
         <h3 className="flex-1 text-xs font-medium text-muted">{label}</h3>
-        <Copy text={text} what={label} />
+        {text !== undefined && <Copy text={text} what={label} />}
       </div>
-      <pre
-        tabIndex={0}
-        aria-label={label}
-        dir="ltr"
-        className="max-h-96 overflow-auto rounded border border-line bg-page p-2 font-mono text-xs whitespace-pre-wrap wrap-anywhere"
-      >
-        {shown}
-      </pre>
-      {text.length > shown.length && (
-        <Button small className="mt-1" onClick={() => setWhole(true)}>
-          Show all {text.length.toLocaleString('en')} characters
-        </Button>
+      {text === undefined ? (
+        <div className="rounded border border-line bg-page p-2">
+          <Json value={value} label={label} />
+        </div>
+      ) : (
+        <Cut text={text} first={FIRST}>
+          {(shown) => (
+            <pre
+              tabIndex={0}
+              aria-label={label}
+              dir="ltr"
+              className="max-h-96 overflow-auto rounded border border-line bg-page p-2 font-mono text-xs whitespace-pre-wrap wrap-anywhere"
+            >
+              {shown}
+            </pre>
+          )}
+        </Cut>
       )}
     </section>
   );
@@ -35,4 +40,5 @@ export function Value({ label, value }: { label: string; value: unknown }) {
 
 // --- internal ---
 
+/** Characters that are shown at first. */
 const FIRST = 20_000;

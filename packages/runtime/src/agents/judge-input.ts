@@ -4,7 +4,7 @@ import type { Findings, Judged } from '../guardrails/findings.ts';
 import { judgeText, judgeValue } from '../guardrails/judge.ts';
 import type { About } from '../guardrails/judge.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
-import { withoutHolds, withoutWholes } from '../guardrails/rules.ts';
+import { asBlocking, withoutHolds, withoutWholes } from '../guardrails/rules.ts';
 import { toHeldBy } from '../approvals/held-text.ts';
 import { splitName } from '../definitions/subagents.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
@@ -28,28 +28,30 @@ export async function judgeTurnInput(
   const all = known instanceof Promise ? await known : known;
   if (!guardrails || !all) return input;
   const place = { kind: 'agent', name } as const;
-  const rules = all.find(place, 'agent-input');
-  const resultRules = all.find(place, 'tool-result');
+  const asked = all.find(place, 'agent-input');
+  // What the copilot waits for is for the person who asks it, and in no inbox.
+  const rules = asked && splitName(name).agent === COPILOT_AGENT ? asBlocking(asked) : asked;
+  const given = all.find(place, 'tool-result');
+  // A result that a client brings comes with what it asks.
+  const resultRules = given && asBlocking(given);
   if (!rules && !resultRules) return input;
   const newFrom = input.messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const findings = createFindings();
   const judgedResults = createFindings();
   const about = { spent: new Map<string, number>() };
-  const asked = { findings, about };
+  const texts = { findings, about };
   const results = { findings: judgedResults, about };
   const system = [];
   const messages = [];
   const [olderRules, olderResultRules] = [rules, resultRules].map((one) => one && withoutHolds(withoutWholes(one)));
-  for (const text of input.system) system.push(await readText(rules, text, asked));
+  for (const text of input.system) system.push(await readText(rules, text, texts));
   for (const [index, message] of input.messages.entries()) {
     const isNew = index >= newFrom;
     if (message.role === 'tool')
       messages.push(await readResult(isNew ? resultRules : olderResultRules, message, results));
-    else messages.push(await readMessage(isNew ? rules : olderRules, message, asked));
+    else messages.push(await readMessage(isNew ? rules : olderRules, message, texts));
   }
-  const { blocked: refused, held, found } = findings.toAnswer();
-  // What the copilot waits for is for the person who asks it, and in no inbox.
-  const blocked = refused ?? (splitName(name).agent === COPILOT_AGENT ? held : undefined);
+  const { blocked, held, found } = findings.toAnswer();
   // What is refused has no run.
   const of = { place: `agent ${name}`, runId: blocked ? null : runId, askedBy };
   guardrails.record(found, { side: 'agent-input', ...of });

@@ -5,7 +5,7 @@ import { describeWhen, realServers } from '../../test/require.ts';
 import type { SqlClient } from '../stores/sql.ts';
 import { findFlaws, openWorld } from './_faults.ts';
 import type { World } from './_faults.ts';
-import { newJournalPath, step, until } from './_setup.ts';
+import { newJournalPath, runOf, step, until } from './_setup.ts';
 import type { Code } from './_setup.ts';
 import { startWorkflowAndWait } from './primitives/child-workflow.ts';
 import { requestApproval } from './primitives/approval.ts';
@@ -186,6 +186,25 @@ const SCENARIOS: Record<string, Scenario> = {
     },
     effects: ['a'],
   },
+  'a fork': {
+    code: ({ effect }) => ({
+      go: async () => [await effect<number>('one')(1), await effect<number>('two')(2)],
+    }),
+    async drive(world) {
+      const { engine, insist } = world;
+      const runId = await world.start('go');
+      expect(await world.output(runId)).toEqual([1, 2]);
+      const run = await world.final(runId);
+      const plan = await insist(() => engine.planFork(run, 1, { ends: false }));
+      // However the first was answered, the same key means the same run.
+      const idempotency = { key: 'once', digest: plan.etag };
+      const forked = runOf(await insist(() => engine.fork(run, { trigger: 'fork', plan, idempotency })));
+      world.runIds.add(forked.runId);
+      expect(await world.output(forked.runId)).toEqual([1, 2]);
+      expect(await world.journal.listRuns({ forkedFrom: runId }, { limit: 5 })).toHaveLength(1);
+    },
+    effects: [1, 2, 2],
+  },
 };
 
 const begun = new Set<string>();
@@ -235,7 +254,7 @@ describeWhen(realServers.database, 'on Postgres, whichever call of the journal',
   });
   // One database for all: a case must not see the runs of another.
   const open = async () => ({ journal, close: async () => {} });
-  const names = ['steps, one of which is retried', 'a child that is waited for', 'a cancelled tree'];
+  const names = ['steps, one of which is retried', 'a child that is waited for', 'a cancelled tree', 'a fork'];
   describe.each(FAULTS)('meets a fault of the kind "%s"', (fault) => {
     test.each(names)(
       '%s ends as without it',

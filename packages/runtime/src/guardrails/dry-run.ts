@@ -113,7 +113,7 @@ export const testGuardrails = operation({
       return toAnswer(runs, nextCursor);
     }
     const place = toPlace(input, side);
-    requireFit(rule, [side]);
+    requireFit(rule);
     const rules = rule ? guardrails.draft(side, place, rule) : (await guardrails.rules()).find(place, side);
     if (rules?.asksModel) requirePermission(caller, 'guardrails:write');
     const judged = rules ? await judgeText(rules, text ?? '', { signal }) : undefined;
@@ -150,18 +150,16 @@ function toPlace({ agent, workflow }: Input, side: Side): Place {
 
 /** Those in force, or the one that came along, on the sides that are asked about. */
 async function toRules(guardrails: Guardrails, { side, rule }: Input): Promise<RuleSet> {
-  requireFit(rule, side === undefined ? [] : [side]);
-  // Nothing but a call can be held.
-  const only = side ?? (rule?.action === 'hold' ? 'tool-call' : undefined);
+  requireFit(rule);
   if (!rule) {
     const all = await guardrails.rules();
-    return { find: (place, asked) => (only === undefined || asked === only ? all.find(place, asked) : undefined) };
+    return { find: (place, asked) => (side === undefined || asked === side ? all.find(place, asked) : undefined) };
   }
   // Made once for each place: a check may have thousands of words.
   const drafts = new Map<string, SideRules | undefined>();
   return {
     find(place, asked) {
-      if (only !== undefined && asked !== only) return undefined;
+      if (side !== undefined && asked !== side) return undefined;
       const key = `${asked} ${place.kind} ${place.name}`;
       if (!drafts.has(key)) drafts.set(key, guardrails.draft(asked, place, rule));
       return drafts.get(key);
@@ -169,8 +167,8 @@ async function toRules(guardrails: Guardrails, { side, rule }: Input): Promise<R
   };
 }
 
-function requireFit(rule: Input['rule'], sides: Side[]): void {
-  const [clash] = rule ? listClashes({ ...rule, sides }) : [];
+function requireFit(rule: Input['rule']): void {
+  const [clash] = rule ? listClashes(rule) : [];
   if (clash !== undefined) throw new BoxError('invalid_request', `${clash}.`, { details: { param: 'rule.action' } });
 }
 

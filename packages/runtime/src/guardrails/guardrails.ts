@@ -38,7 +38,7 @@ export interface Guardrails extends Pick<CodeRules, 'load' | 'setAgents' | 'prob
   get(id: string): Promise<Guardrail>;
   /** Throws `guardrail_exists`, and `too_many_guardrails`. */
   create(rule: NewGuardrail): Promise<Guardrail>;
-  /** Throws `guardrail_exists`, and `invalid_request` where the action does not fit the check or a side. */
+  /** Throws `guardrail_exists`, and `invalid_request` where the action does not fit the check. */
   update(id: string, change: GuardrailChange): Promise<Guardrail>;
   /** All in their new order. */
   order(ids: readonly string[]): Promise<Guardrail[]>;

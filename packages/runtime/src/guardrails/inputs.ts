@@ -81,27 +81,13 @@ export const DraftRule = z
     for (const message of listClashes(rule)) context.addIssue({ code: 'custom', path: ['action'], message });
   });
 
-/** What an action cannot be together with, of the check and of the sides. */
-export function listClashes({
-  check,
-  action,
-  sides = [],
-}: {
-  check: Pick<Guardrail['check'], 'kind'>;
-  action: Action;
-  sides?: readonly Side[] | undefined;
-}): string[] {
-  if (action === 'mask' && !findsPlaces(check))
-    return [`A check of the kind "${check.kind}" finds no place that could be masked; use "block" or "audit"`];
-  const other = action === 'hold' ? sides.find((side) => !HOLDS.includes(side)) : undefined;
-  const holds = HOLDS.map((side) => `"${side}"`).join(', ');
-  return other === undefined ? [] : [`"${other}" cannot be held, but ${holds}; use "block", "mask" or "audit"`];
+/** What an action cannot be together with, of the check. */
+export function listClashes({ check, action }: { check: Pick<Guardrail['check'], 'kind'>; action: Action }): string[] {
+  if (action !== 'mask' || findsPlaces(check)) return [];
+  return [`A check of the kind "${check.kind}" finds no place that could be masked; use "block" or "audit"`];
 }
 
 // --- internal ---
-
-/** Where something can wait for an operator. */
-const HOLDS: readonly Side[] = ['workflow-input', 'agent-input', 'tool-call'];
 
 /** What is kept of one as JSON. */
 const MOST_CHARACTERS = 500_000;

@@ -156,6 +156,13 @@ export function withoutHolds(rules: SideRules): SideRules {
   };
 }
 
+/** For a place where nothing can wait: what they would hold, they block. */
+export function asBlocking(rules: SideRules): SideRules {
+  const block = <R extends Rule>(rule: R): R => (rule.action === 'hold' ? { ...rule, action: 'block' } : rule);
+  const { all, spans, wholes, own } = rules;
+  return { ...rules, all: all.map(block), spans: spans.map(block), wholes: wholes.map(block), own: own.map(block) };
+}
+
 /** Whether a check finds places, which can be masked. */
 export function findsPlaces({ kind }: Pick<Guardrail['check'], 'kind'>): boolean {
   return kind === 'regex' || kind === 'words' || kind === 'pii' || kind === 'code';

@@ -4,6 +4,23 @@ import { judgeValue } from './judge.ts';
 import type { SideRules } from './rules.ts';
 import { createTextStream } from './text-stream.ts';
 
+describe('a rule that holds', () => {
+  test('holds from the same character on, however the text is cut', () => {
+    const text = 'card 4111 1111 1111 1111, then a forbidden word, and card 4111 1111 1111 1111';
+    const rules = sideOf(ruleOf(ALL_PERSONAL), ruleOf(words(['forbidden']), 'hold')).spans;
+    for (let size = 1; size <= text.length; size++) {
+      const stream = createTextStream(rules);
+      let out = '';
+      for (let from = 0; from < text.length; from += size) out += stream.push(text.slice(from, from + size));
+      out += stream.end();
+      expect([out, out.slice(stream.held?.from)]).toEqual([
+        'card [card], then a forbidden word, and card [card]',
+        'forbidden word, and card [card]',
+      ]);
+    }
+  });
+});
+
 describe('a text that comes in pieces', () => {
   // oxfmt-ignore
   const BITS = [

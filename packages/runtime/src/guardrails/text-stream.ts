@@ -19,6 +19,8 @@ export interface TextStream {
   end(): string;
   /** What blocked it: the text ends before that. */
   readonly blocked: Found | undefined;
+  /** What holds it, and from which character on of what goes on. */
+  readonly held: { by: Found; from: number } | undefined;
   readonly found: readonly Found[];
   /** Once it has ended: its last part, which more text could have made something of. */
   readonly tail: string;
@@ -35,6 +37,9 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
   let tail = '';
   let waiting: Item[] = [];
   let blocked: Found | undefined;
+  let held: { by: Found; from: number } | undefined;
+  /** How many characters have gone on. */
+  let gone = 0;
 
   const note = ({ rule, label }: Item): Found => {
     const known = found.get(rule);
@@ -73,6 +78,12 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
           waiting = [];
           return released;
         }
+        if (item.rule.action === 'hold' && !held) {
+          const start = Math.max(item.start, out);
+          released += text.slice(out - base, start - base);
+          out = start;
+          held = { by: hit, from: gone + released.length };
+        }
         if (item.rule.action !== 'mask') continue;
         if (item.start >= out) released += `${text.slice(out - base, item.start - base)}[${item.label}]`;
         // Its beginning is out; the rest of it never is.
@@ -103,12 +114,16 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
     const keptFrom = Math.max(base, limit - CONTEXT);
     text = text.slice(keptFrom - base);
     base = keptFrom;
+    gone += released.length;
     return released;
   };
 
   return {
     get blocked() {
       return blocked;
+    },
+    get held() {
+      return held;
     },
     get found() {
       return [...found.values()];

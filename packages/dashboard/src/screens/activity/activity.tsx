@@ -11,7 +11,7 @@ import { Json } from '../../ui/json/json.tsx';
 import { List } from '../../ui/list.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time, toWhole } from '../../ui/time.tsx';
 
 type Entry = OperationOutput<'activity.list'>['items'][number];
 
@@ -105,7 +105,7 @@ function Change({ id, onClose }: { id: string; onClose(): void }) {
         {({ operation, at, requestId, before, after }) => (
           <>
             <p className="text-muted">
-              <code>{operation}</code> · {new Date(at).toLocaleString()}
+              <code>{operation}</code> · {toWhole(at)}
               {requestId && (
                 <>
                   {' '}

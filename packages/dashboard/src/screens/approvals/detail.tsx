@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import { useCall, useChange } from '../../api/queries.ts';
-import { useMay } from '../../app/box.ts';
+import { useBox, useMay } from '../../app/box.ts';
 import { Deadline } from '../../chat/deadline.tsx';
-import { EditArguments, Reject } from '../../chat/pause-card.tsx';
+import { ApproveWithNote, EditArguments, Reject } from '../../chat/pause-card.tsx';
 import { Value } from '../../chat/value.tsx';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
@@ -14,6 +14,7 @@ import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ACTIONS, toCall } from './approval.ts';
 import type { Approval } from './approval.ts';
+import { isAmong } from './approvers.ts';
 import { useKeys } from './keys.ts';
 
 export interface DetailProps {
@@ -111,8 +112,10 @@ interface Decision {
 
 function Decide({ approval, args, onDecided }: { approval: Approval; args: unknown; onDecided(): void }) {
   const { approvalId: id, allow, argsDigest, title } = approval;
-  const may = useMay()('hitl:decide');
-  const [way, setWay] = useState<'edit' | 'reject'>();
+  const mayDecide = useMay()('hitl:decide');
+  const isAsked = isAmong(approval.approvers, useBox().bootstrap);
+  const may = mayDecide && isAsked;
+  const [way, setWay] = useState<'approve' | 'edit' | 'reject'>();
   const change = useChange('approvals.decide', ['approvals', 'runs', 'sessions']);
   const decide = (decision: Decision): void => {
     // Arguments that have changed since they were shown are not decided about.
@@ -134,6 +137,8 @@ function Decide({ approval, args, onDecided }: { approval: Approval; args: unkno
     ...(isFree && allows('edit') ? { edit: () => setWay('edit') } : {}),
     ...(isFree && allows('reject') ? { reject: () => setWay('reject') } : {}),
   });
+  if (mayDecide && !isAsked)
+    return <p className="mt-3 text-muted">You are not one of those who decide this: they are named above.</p>;
   if (!may) return <p className="mt-3 text-muted">An approver, an admin or an owner decides this.</p>;
   return (
     <div className="mt-3">
@@ -142,6 +147,11 @@ function Decide({ approval, args, onDecided }: { approval: Approval; args: unkno
           {allows('approve') && (
             <Button look="primary" busy={change.isPending} onClick={() => decide({ decision: 'approve' })}>
               Approve
+            </Button>
+          )}
+          {allows('approve') && (
+            <Button busy={change.isPending} onClick={() => setWay('approve')}>
+              Approve with a note
             </Button>
           )}
           {allows('edit') && (
@@ -162,6 +172,13 @@ function Decide({ approval, args, onDecided }: { approval: Approval; args: unkno
           busy={change.isPending}
           onCancel={() => setWay(undefined)}
           onSend={(input, note) => decide({ decision: 'approve', input, ...note })}
+        />
+      )}
+      {way === 'approve' && (
+        <ApproveWithNote
+          busy={change.isPending}
+          onCancel={() => setWay(undefined)}
+          onSend={(note) => decide({ decision: 'approve', ...note })}
         />
       )}
       {way === 'reject' && (

@@ -2,8 +2,10 @@ import { useCall } from '../../api/queries.ts';
 import { useBox } from '../../app/box.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
 import { useProbes } from './probes.ts';
 
 export default function Health() {
@@ -12,7 +14,21 @@ export default function Health() {
   const probes = useProbes();
   return (
     <Page title="Health">
-      <Panel title="Probes">
+      <Panel
+        title="Probes"
+        actions={
+          <>
+            {probes.dataUpdatedAt > 0 && (
+              <span className="text-xs text-muted">
+                asked <Time at={probes.dataUpdatedAt} />
+              </span>
+            )}
+            <Button small busy={probes.isFetching} onClick={() => void probes.refetch()}>
+              Ask again
+            </Button>
+          </>
+        }
+      >
         <Answer of={probes} rows={3}>
           {({ isReady, parts }) => (
             <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-2">

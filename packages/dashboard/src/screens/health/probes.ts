@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useBox } from '../../app/box.ts';
 
 export interface Probes {
@@ -6,11 +7,15 @@ export interface Probes {
   parts: { name: string; text: string; isGood: boolean }[];
 }
 
-/** What the box says of each subsystem; a box that is not ready answers it too. */
+/**
+ * What the box says of each subsystem; a box that is not ready answers it too. No event tells of it: it is asked at each
+ * visit, when the stream of events is back, and when a person asks again.
+ */
 export function useProbes() {
-  const { fetch } = useBox();
-  return useQuery({
+  const { fetch, events } = useBox();
+  const probes = useQuery({
     queryKey: ['health.check'],
+    refetchOnMount: 'always',
     queryFn: async ({ signal }): Promise<Probes> => {
       const answer = await fetch('/health', { signal });
       const { status, checks } = (await answer.json()) as Report;
@@ -24,6 +29,9 @@ export function useProbes() {
       };
     },
   });
+  const { refetch } = probes;
+  useEffect(() => events.onState(() => void (events.state() === 'open' && refetch())), [events, refetch]);
+  return probes;
 }
 
 // --- internal ---

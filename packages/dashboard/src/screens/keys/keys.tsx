@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import type { OperationOutput } from '@svc/runtime/client';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -11,12 +10,14 @@ import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { ChangeKey } from './change-key.tsx';
+import { describeLimits } from './draft.ts';
+import type { ApiKey } from './draft.ts';
 import { NewKey } from './new-key.tsx';
 import { ShownOnce } from './shown-once.tsx';
 import type { KeyValue } from './shown-once.tsx';
 
-type ApiKey = OperationOutput<'keys.list'>['items'][number];
-type Asked = { what: 'new' } | { what: 'revoke' | 'rotate'; key: ApiKey };
+type Asked = { what: 'new' } | { what: 'change' | 'revoke' | 'rotate'; key: ApiKey };
 
 /** The keys that programs call the box with. */
 export default function Keys() {
@@ -51,6 +52,7 @@ export default function Keys() {
         }
       />
       {asked?.what === 'new' && <NewKey onMade={setMade} onClose={close} />}
+      {asked?.what === 'change' && <ChangeKey apiKey={asked.key} onClose={close} />}
       {asked?.what === 'revoke' && <Revoke apiKey={asked.key} onClose={close} />}
       {asked?.what === 'rotate' && <Rotate apiKey={asked.key} onMade={setMade} onClose={close} />}
       {made && <ShownOnce of={made} onClose={() => setMade(undefined)} />}
@@ -65,16 +67,35 @@ const TONES = { active: 'good', expired: 'warn', revoked: 'bad' } as const;
 const COLUMNS: readonly Column<ApiKey>[] = [
   {
     title: 'Name',
-    cell: ({ name, prefix }) => (
+    cell: ({ id, name, prefix, client, users }) => (
       <>
         <bdi className="wrap-anywhere">{name}</bdi>
         <code className="block text-xs text-muted">{prefix}…</code>
+        {client !== id && (
+          <span className="block text-xs text-muted">
+            of <bdi>{client}</bdi>
+          </span>
+        )}
+        {users && <span className="block text-xs text-muted">speaks for users</span>}
       </>
     ),
   },
   { title: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
   { title: 'Agents', wide: true, cell: ({ grants }) => grantedOf(grants.agents) },
   { title: 'Workflows', wide: true, cell: ({ grants }) => grantedOf(grants.workflows) },
+  {
+    title: 'May use',
+    wide: true,
+    cell: ({ limits, addresses }) => (
+      <>
+        {describeLimits(limits) || <span className="text-muted">no limit</span>}
+        {limits?.users && (
+          <span className="block text-xs text-muted">each user: {describeLimits(limits.users) || 'no limit'}</span>
+        )}
+        {addresses && <code className="block text-xs wrap-anywhere text-muted">from {addresses.join(', ')}</code>}
+      </>
+    ),
+  },
   { title: 'Expires', wide: true, cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'never') },
   { title: 'Last used', wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
 ];
@@ -91,6 +112,9 @@ function toActions(ask: (asked: Asked) => void): Column<ApiKey> {
     cell: (key) =>
       key.status === 'active' && (
         <span className="flex flex-wrap justify-end gap-1">
+          <Button small aria-label={`Change ${key.name}`} onClick={() => ask({ what: 'change', key })}>
+            Change
+          </Button>
           <Button small aria-label={`Rotate ${key.name}`} onClick={() => ask({ what: 'rotate', key })}>
             Rotate
           </Button>

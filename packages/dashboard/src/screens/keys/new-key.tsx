@@ -3,11 +3,12 @@ import { useCall, useChange } from '../../api/queries.ts';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { Field, Input, Select } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
+import { readTyped, toTyped } from './draft.ts';
+import { Granted, toNames } from './granted.tsx';
+import type { Grant } from './granted.tsx';
 import type { KeyValue } from './shown-once.tsx';
-
-type Grant = 'all' | readonly string[];
-
-const NONE: Grant = [];
+import { UseFields } from './use-fields.tsx';
 
 export function NewKey({ onMade, onClose }: { onMade(value: KeyValue): void; onClose(): void }) {
   const names = useCall('discovery.get', {});
@@ -16,19 +17,27 @@ export function NewKey({ onMade, onClose }: { onMade(value: KeyValue): void; onC
   const [agents, setAgents] = useState(NONE);
   const [workflows, setWorkflows] = useState(NONE);
   const [days, setDays] = useState('');
+  const [until, setUntil] = useState<string>();
   const [isForUsers, setForUsers] = useState(false);
+  const [use, setUse] = useState(() => toTyped());
+  const [client, setClient] = useState('');
+  const [sessions, setSessions] = useState<'own' | 'agent'>('own');
   const submit = async () => {
     const made = await create.mutateAsync({
       name,
       grants: { agents: toNames(agents), workflows: toNames(workflows) },
       users: isForUsers,
-      ...(days === '' ? {} : { expiresAt: days === 'never' ? null : inDays(Number(days)) }),
+      ...readTyped(use),
+      ...(client.trim() === '' ? {} : { client }),
+      sessions,
+      ...toExpiry(days, until),
     });
     onClose();
     onMade(made);
   };
+  const isIncomplete = name.trim() === '' || (days === 'at' && until === undefined);
   return (
-    <FormDialog title="New key" verb="Make the key" incomplete={name.trim() === ''} onSubmit={submit} onClose={onClose}>
+    <FormDialog title="New key" verb="Make the key" incomplete={isIncomplete} onSubmit={submit} onClose={onClose}>
       <Field label="Name" hint="What people call it: the program that uses it">
         {(parts) => <Input {...parts} value={name} onChange={({ target }) => setName(target.value)} />}
       </Field>
@@ -36,64 +45,56 @@ export function NewKey({ onMade, onClose }: { onMade(value: KeyValue): void; onC
       <Granted title="Workflows" names={names.data?.workflows ?? []} value={workflows} onChange={setWorkflows} />
       <Field label="Expires">
         {(parts) => (
-          <Select
-            {...parts}
-            value={days}
-            onChange={({ target }) => setDays(target.value)}
-            options={[
-              ['', 'As the settings say'],
-              ['30', 'In 30 days'],
-              ['90', 'In 90 days'],
-              ['365', 'In a year'],
-              ['never', 'Never'],
-            ]}
-          />
+          <Select {...parts} value={days} onChange={({ target }) => setDays(target.value)} options={EXPIRIES} />
         )}
       </Field>
+      {days === 'at' && <TimeField label="Good until" value={until} onChange={setUntil} />}
       <Checkbox value={isForUsers} onChange={setForUsers}>
         It speaks for users of its own
       </Checkbox>
+      <details className="rounded border border-line p-3">
+        <summary className="font-medium">Limits, addresses, client</summary>
+        <div className="mt-3 flex flex-col gap-3">
+          <UseFields value={use} onChange={setUse} error={create.error} hasUsers={isForUsers} />
+          <Field label="Client" hint="Keys of the same one own the same sessions and runs. Empty: the key by itself">
+            {(parts) => (
+              <Input {...parts} maxLength={100} value={client} onChange={({ target }) => setClient(target.value)} />
+            )}
+          </Field>
+          <Field label="Sessions it goes on with">
+            {(parts) => (
+              <Select
+                {...parts}
+                value={sessions}
+                onChange={({ target }) => setSessions(target.value as 'own')}
+                options={[
+                  ['own', 'Those of its client'],
+                  ['agent', 'All of its agents'],
+                ]}
+              />
+            )}
+          </Field>
+        </div>
+      </details>
     </FormDialog>
   );
 }
 
 // --- internal ---
 
-interface GrantedProps {
-  title: string;
-  names: readonly string[];
-  value: Grant;
-  onChange(value: Grant): void;
-}
+const NONE: Grant = [];
+const EXPIRIES = [
+  ['', 'As the settings say'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+  ['at', 'At a day of its own'],
+  ['never', 'Never'],
+] as const;
 
-function Granted({ title, names, value, onChange }: GrantedProps) {
-  const isAll = value === 'all';
-  return (
-    <fieldset className="rounded border border-line p-3">
-      <legend className="px-1 font-medium">{title}</legend>
-      <div className="flex max-h-40 flex-col gap-1 overflow-y-auto">
-        <Checkbox value={isAll} onChange={(isOn) => onChange(isOn ? 'all' : NONE)}>
-          All there are and will be
-        </Checkbox>
-        {!isAll &&
-          names.map((name) => (
-            <Checkbox
-              key={name}
-              value={value.includes(name)}
-              onChange={(isOn) => onChange(isOn ? [...value, name] : value.filter((each) => each !== name))}
-            >
-              <bdi>{name}</bdi>
-            </Checkbox>
-          ))}
-      </div>
-    </fieldset>
-  );
-}
-
-function toNames(grant: Grant): 'all' | string[] {
-  return grant === 'all' ? 'all' : [...grant];
-}
-
-function inDays(days: number): string {
-  return new Date(Date.now() + days * 86_400_000).toISOString();
+function toExpiry(days: string, until: string | undefined): { expiresAt?: string | null } {
+  if (days === '') return {};
+  if (days === 'never') return { expiresAt: null };
+  if (days === 'at') return until === undefined ? {} : { expiresAt: until };
+  return { expiresAt: new Date(Date.now() + Number(days) * 86_400_000).toISOString() };
 }

@@ -1,12 +1,16 @@
-import { useState } from 'react';
+import { useLayoutEffect, useRef, useState } from 'react';
+import type { RefObject } from 'react';
+import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Rows } from '../../ui/rows.tsx';
+import { toWhole } from '../../ui/time.tsx';
 import { Value } from '../../ui/value.tsx';
-import type { Lines, LogLine } from './use-logs.ts';
+import type { LogLine } from './follow-lines.ts';
+import type { ShownLines } from './use-logs.ts';
 
 const ROW = 24;
 const TONES: Record<LogLine['level'], string> = {
@@ -17,18 +21,40 @@ const TONES: Record<LogLine['level'], string> = {
 };
 
 /** A row a record, the newest last; one is opened to see all of it. */
-export function LogLines({ lines, isLoading, error, isCut, empty }: Lines & { empty: string }) {
+export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
+  const { lines, isLoading, error, isCut, hasGap, hasOlder, onOlder } = log;
   const [open, setOpen] = useState<LogLine>();
+  const [isBusy, setBusy] = useState(false);
+  const list = useRef<HTMLDivElement>(null);
+  useStay(list, lines);
+  const older = async () => {
+    setBusy(true);
+    await onOlder();
+    setBusy(false);
+  };
   if (isLoading && lines.length === 0 && !error) return <Loading />;
   return (
     <>
       {error !== undefined && <Failure error={error} />}
       {isCut && <p className="mb-1 text-xs text-muted">Older records were dropped. Narrow them down to see those.</p>}
+      {hasGap && (
+        <p role="status" className="mb-1 text-xs text-warn">
+          Some records are missing here: the box does not keep what came while this page was away.
+        </p>
+      )}
+      {hasOlder && (
+        <p className="mb-2 text-center">
+          <Button small busy={isBusy} onClick={() => void older()}>
+            Show older
+          </Button>
+        </p>
+      )}
       {lines.length === 0 ? (
         <Empty title={empty} />
       ) : (
         <Rows
           role="log"
+          handle={list}
           aria-label="Log records"
           aria-live="off"
           tabIndex={0}
@@ -55,11 +81,7 @@ export function LogLines({ lines, isLoading, error, isCut, empty }: Lines & { em
         </Rows>
       )}
       {open && (
-        <Dialog
-          wide
-          title={`${open.level} at ${new Date(open.at).toLocaleString()}`}
-          onClose={() => setOpen(undefined)}
-        >
+        <Dialog wide title={`${open.level} at ${toWhole(open.at)}`} onClose={() => setOpen(undefined)}>
           <Value label="Message" value={open.message} />
           {open.fields && <Value label="Fields" value={open.fields} />}
           {open.runId !== null && (
@@ -73,4 +95,18 @@ export function LogLines({ lines, isLoading, error, isCut, empty }: Lines & { em
       )}
     </>
   );
+}
+
+// --- internal ---
+
+/** When older ones come in front, those appear: what was the first is then the last that is seen. */
+function useStay(list: RefObject<HTMLDivElement | null>, lines: readonly LogLine[]): void {
+  const first = useRef<number>(undefined);
+  useLayoutEffect(() => {
+    const before = first.current;
+    first.current = lines[0]?.id;
+    if (before === undefined || !list.current || (first.current ?? before) >= before) return;
+    const added = lines.findIndex(({ id }) => id === before);
+    list.current.scrollTop = Math.max(0, (added + 1) * ROW - list.current.clientHeight);
+  }, [list, lines]);
 }

@@ -4,6 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
+import { readTime, TimeField } from '../../ui/time-field.tsx';
 import { LogLines } from './log-lines.tsx';
 import { useLogs } from './use-logs.ts';
 
@@ -17,17 +18,22 @@ const LEVELS = [
 export default function Logs() {
   const [search, setSearch] = useSearchState();
   const [isPaused, setPaused] = useState(false);
-  const { level, text, name, run } = search;
+  const { level, text, name, run, session, step } = search;
+  const [from, to] = [readTime(search.from), readTime(search.to)];
   const lines = useLogs(
     {
       ...(level ? { level: level as 'info' } : {}),
       ...(text ? { text } : {}),
       ...(name ? { name } : {}),
       ...(run ? { run } : {}),
+      ...(session ? { session } : {}),
+      ...(step ? { step } : {}),
+      ...(from ? { from } : {}),
+      ...(to ? { to } : {}),
     },
     isPaused,
   );
-  const isNarrow = Boolean(level || text || name || run);
+  const isNarrow = [level, text, name, run, session, step, from, to].some(Boolean);
   return (
     <Page
       wide
@@ -38,7 +44,7 @@ export default function Logs() {
         </Button>
       }
     >
-      <div className="mb-3 grid gap-2 sm:grid-cols-2 lg:grid-cols-4">
+      <div className="mb-3 grid items-end gap-2 sm:grid-cols-2 lg:grid-cols-4">
         <Field label="Level" quiet>
           {(parts) => (
             <Select
@@ -52,6 +58,10 @@ export default function Logs() {
         <SearchField label="Text" value={text} onChange={(value) => setSearch({ text: value })} />
         <SearchField label="Agent or workflow" value={name} onChange={(value) => setSearch({ name: value })} />
         <SearchField label="Run id" value={run} onChange={(value) => setSearch({ run: value })} />
+        <SearchField label="Session id" value={session} onChange={(value) => setSearch({ session: value })} />
+        <SearchField label="Step or tool" value={step} onChange={(value) => setSearch({ step: value })} />
+        <TimeField label="From" value={from} onChange={(value) => setSearch({ from: value })} />
+        <TimeField label="Before" value={to} onChange={(value) => setSearch({ to: value })} />
       </div>
       <LogLines {...lines} empty={isNarrow ? 'No record is like that' : 'Nothing was logged yet'} />
     </Page>

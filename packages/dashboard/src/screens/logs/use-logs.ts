@@ -1,44 +1,28 @@
-import { useEffect, useRef, useState } from 'react';
-import type { OperationInput, StreamEvent } from '@svc/runtime/client';
+import { useEffect, useMemo, useState } from 'react';
 import { useBox } from '../../app/box.ts';
+import { followLines } from './follow-lines.ts';
+import type { Lines, LinesSource, LogFilter } from './follow-lines.ts';
 
-export type LogLine = Extract<StreamEvent<'logs.tail'>, { event: 'log' }>['data'];
-
-export interface Lines {
-  lines: readonly LogLine[];
-  isLoading: boolean;
-  error: unknown;
-  /** Some were dropped, as there are more than are held. */
-  isCut: boolean;
+export interface ShownLines extends Lines {
+  /** Reads the next page of older ones. */
+  onOlder(): Promise<void>;
 }
 
-/** What is held of a log that goes on. */
-const MOST = 100_000;
-const FIRST_PAGE = 200;
-const AGAIN_MS = 2_000;
-
-type Filter = Omit<OperationInput<'logs.search'>, 'limit' | 'cursor'>;
-type Open = (lastEventId: string | undefined, signal: AbortSignal) => AsyncIterable<StreamEvent<'logs.tail'>>;
-
-/** The newest records a filter lets through, and from then on each as it is stored. `null`: nothing is asked. */
-export function useLogs(filter: Filter, isPaused: boolean): Lines {
+/** The newest records a filter lets through, older ones when asked, and from then on each as it is stored. */
+export function useLogs(filter: LogFilter, isPaused: boolean): ShownLines {
   const { client } = useBox();
-  const key = JSON.stringify(filter);
-  return useLines(key, isPaused, {
-    first: async (signal) => {
-      const { items } = await client.call('logs.search', { ...filter, limit: FIRST_PAGE }, { signal });
-      return items.toReversed();
-    },
+  return useLines(JSON.stringify(filter), isPaused, {
+    page: (cursor, signal) =>
+      client.call('logs.search', { ...filter, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) }, { signal }),
     open: (lastEventId, signal) =>
       client.stream('logs.tail', { ...filter, ...(lastEventId === undefined ? {} : { lastEventId }) }, { signal }),
   });
 }
 
 /** All records of a run, until it is over. */
-export function useRunLogs(id: string): Lines {
+export function useRunLogs(id: string): ShownLines {
   const { client } = useBox();
   return useLines(id, false, {
-    first: async () => [],
     open: (lastEventId, signal) =>
       client.stream('runs.logs_stream', { id, ...(lastEventId === undefined ? {} : { lastEventId }) }, { signal }),
     isEnding: true,
@@ -47,69 +31,13 @@ export function useRunLogs(id: string): Lines {
 
 // --- internal ---
 
-interface Source {
-  first(signal: AbortSignal): Promise<readonly LogLine[]>;
-  open: Open;
-  /** Its end is the end. */
-  isEnding?: boolean;
-}
+const PAGE = 200;
+const NONE: Lines = { lines: [], isLoading: true, error: undefined, isCut: false, hasGap: false, hasOlder: false };
 
-const NONE: Lines = { lines: [], isLoading: true, error: undefined, isCut: false };
-
-function useLines(key: string, isPaused: boolean, source: Source): Lines {
-  const [shown, setShown] = useState(NONE);
-  const current = useRef(source);
-  current.current = source;
-  useEffect(() => setShown(NONE), [key]);
-  useEffect(() => {
-    if (isPaused) return undefined;
-    const ending = new AbortController();
-    const { signal } = ending;
-    let held: LogLine[] = [];
-    let isCut = false;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    // Many that come at once are drawn once.
-    const show = (error?: unknown) => {
-      clearTimeout(timer);
-      timer = undefined;
-      if (!signal.aborted) setShown({ lines: [...held], isLoading: false, error, isCut });
-    };
-    const add = (line: LogLine) => {
-      // The first page and the stream may both have it.
-      if (held.length > 0 && line.id <= (held.at(-1) as LogLine).id) return;
-      held.push(line);
-      if (held.length > MOST * 1.1) {
-        held = held.slice(-MOST);
-        isCut = true;
-      }
-      timer ??= setTimeout(show, 100);
-    };
-    const read = async () => {
-      let last: string | undefined;
-      for (let isFirst = true; !signal.aborted; isFirst = false) {
-        try {
-          if (isFirst) for (const line of await current.current.first(signal)) add(line);
-          show();
-          for await (const frame of current.current.open(last, signal)) {
-            last = frame.id ?? last;
-            if (frame.event === 'log') add(frame.data);
-          }
-          if (current.current.isEnding) return show();
-        } catch (error) {
-          if (signal.aborted) return undefined;
-          show(error);
-          // What is refused is refused again; what is lost heals.
-          if (error instanceof Error && 'code' in error) return undefined;
-        }
-        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
-      }
-      return undefined;
-    };
-    void read();
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [key, isPaused]);
-  return shown;
+function useLines(key: string, isPaused: boolean, source: LinesSource): ShownLines {
+  const [shown, setShown] = useState({ key, lines: NONE });
+  // Another filter is another list; a pause is not.
+  const followed = useMemo(() => followLines(source, (lines) => setShown({ key, lines })), [key]);
+  useEffect(() => (isPaused ? undefined : followed.follow()), [followed, isPaused]);
+  return { ...(shown.key === key ? shown.lines : NONE), onOlder: followed.more };
 }

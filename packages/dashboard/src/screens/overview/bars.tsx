@@ -3,13 +3,16 @@ export interface BarsProps {
   /** Two parts each: one above the other. */
   bars: readonly { start: number; parts: readonly [number, number] }[];
   words: readonly [string, string];
+  /** What the second part is: what went wrong, or just another amount. Default: what went wrong. */
+  second?: keyof typeof FILLS;
 }
 
 const WIDTH = 480;
 const HEIGHT = 110;
+const FILLS = { bad: 'fill-bad', plain: 'fill-muted' } as const;
 
 /** A bar an hour, drawn without any library. */
-export function Bars({ label, bars, words }: BarsProps) {
+export function Bars({ label, bars, words, second: kind = 'bad' }: BarsProps) {
   const most = Math.max(1, ...bars.map(({ parts: [a, b] }) => a + b));
   const [all, second] = bars.reduce(([sum, other], { parts: [a, b] }) => [sum + a + b, other + b], [0, 0]);
   const wide = WIDTH / bars.length;
@@ -30,7 +33,7 @@ export function Bars({ label, bars, words }: BarsProps) {
               <title>{`${new Date(start).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}: ${a} ${words[0]}, ${b} ${words[1]}`}</title>
               <rect x={i * wide + 1} y={0} width={wide - 2} height={HEIGHT} className="fill-page" />
               <rect x={i * wide + 1} y={HEIGHT - low} width={wide - 2} height={low} className="fill-accent" />
-              <rect x={i * wide + 1} y={HEIGHT - low - high} width={wide - 2} height={high} className="fill-bad" />
+              <rect x={i * wide + 1} y={HEIGHT - low - high} width={wide - 2} height={high} className={FILLS[kind]} />
             </g>
           );
         })}

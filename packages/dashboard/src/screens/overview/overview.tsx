@@ -1,19 +1,19 @@
 import type { OperationOutput } from '@svc/runtime/client';
-import { useMemo } from 'react';
 import { useCall } from '../../api/queries.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time, useNow } from '../../ui/time.tsx';
 import { useProbes } from '../health/probes.ts';
 import { Bars } from './bars.tsx';
 
 type Stats = OperationOutput<'runs.stats'>['items'];
 
 export default function Overview() {
-  const from = useMemo(() => new Date(Math.ceil(Date.now() / HOUR) * HOUR - HOURS * HOUR).toISOString(), []);
+  // It moves on with the hour, in a page that is left open.
+  const from = new Date(Math.ceil(useNow(MINUTE) / HOUR) * HOUR - HOURS * HOUR).toISOString();
   const stats = useCall('runs.stats', { bucket: 'hour', from }, { keep: true });
   return (
     <Page title="Overview">
@@ -36,6 +36,7 @@ export default function Overview() {
                 label="Tokens of the last 24 hours"
                 bars={toBars(items, from, ({ inputTokens, outputTokens }) => [inputTokens, outputTokens])}
                 words={['in', 'out']}
+                second="plain"
               />
             </Panel>
           </div>
@@ -52,6 +53,7 @@ export default function Overview() {
 
 // --- internal ---
 
+const MINUTE = 60_000;
 const HOUR = 3_600_000;
 const HOURS = 24;
 const FEW = 5;
@@ -89,9 +91,9 @@ function Waiting() {
             <Empty title="Nobody has to decide anything" />
           ) : (
             <ul>
-              {items.map(({ approvalId, title, runId, createdAt }) => (
+              {items.map(({ approvalId, title, createdAt }) => (
                 <li key={approvalId} className="flex gap-2 py-1">
-                  <Link to={`/runs/${runId}`} className="min-w-0 flex-1 truncate text-accent">
+                  <Link to="/approvals" search={{ open: approvalId }} className="min-w-0 flex-1 truncate text-accent">
                     <bdi>{title}</bdi>
                   </Link>
                   <Time at={createdAt} />

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Cut } from '../../chat/cut.tsx';
+import { Cut } from '../../ui/cut.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';

@@ -1,21 +1,21 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useChange } from '../../api/queries.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Field, Input, Textarea } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { useDraft } from './draft.ts';
 import { listVariables } from './variables.ts';
 
-/** The latest text, of which another version is made. */
+/** The latest text, of which another version is made, never over one that somebody else has made meanwhile. */
 export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
   const { id, latest, publishedVersion, latestVersion } = prompt;
-  const [text, setText] = useState(latest.text);
+  const { text, base, isBehind, write, accept } = useDraft(id, latest);
   const [note, setNote] = useState('');
   const add = useChange('prompts.add_version');
   const publish = useChange('prompts.publish');
-  useEffect(() => setText(latest.text), [latest.version, latest.text]);
-  const isChanged = text !== latest.text;
+  const isChanged = text !== base.text;
   const isDraft = latestVersion !== publishedVersion;
   const save = async (isPublished: boolean): Promise<void> => {
     try {
@@ -35,7 +35,7 @@ export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
   return (
     <div className="flex flex-col gap-3">
       <Field
-        label={`Text, from version ${latest.version}`}
+        label={`Text, from version ${base.version}`}
         hint={variables.length > 0 ? `Filled in when it is read: ${variables.join(', ')}` : undefined}
       >
         {(parts) => (
@@ -45,7 +45,7 @@ export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
             dir="auto"
             className="field-sizing-content max-h-[70dvh] min-h-60"
             value={text}
-            onChange={({ target }) => setText(target.value)}
+            onChange={({ target }) => write(target.value)}
           />
         )}
       </Field>
@@ -54,20 +54,39 @@ export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
           {(parts) => <Input {...parts} value={note} onChange={({ target }) => setNote(target.value)} />}
         </Field>
       )}
+      {isBehind && (
+        <div role="status" className="rounded border border-warn bg-warn-soft px-3 py-2">
+          <p>
+            Meanwhile <bdi>{latest.createdBy ?? 'somebody'}</bdi> has made version {latest.version}. What you have
+            written is not lost.
+          </p>
+          <pre className="mt-2 max-h-60 overflow-auto font-mono text-xs whitespace-pre-wrap" tabIndex={0} dir="auto">
+            {latest.text}
+          </pre>
+          <p className="mt-2 flex flex-wrap gap-2">
+            <Button small onClick={() => accept(latest.text)}>
+              Take that text
+            </Button>
+            <Button small onClick={() => accept()}>
+              Keep mine
+            </Button>
+          </p>
+        </div>
+      )}
       {error ? <Failure error={error} /> : null}
       <div className="flex flex-wrap gap-2">
-        <Button busy={isBusy} disabled={!isChanged || text.trim() === ''} onClick={() => void save(false)}>
+        <Button busy={isBusy} disabled={isBehind || !isChanged || text.trim() === ''} onClick={() => void save(false)}>
           Save as a draft
         </Button>
         <Button
           look="primary"
           busy={isBusy}
-          disabled={text.trim() === '' || (!isChanged && !isDraft)}
+          disabled={isBehind || text.trim() === '' || (!isChanged && !isDraft)}
           onClick={() => void save(true)}
         >
           {isChanged ? 'Save and publish' : 'Publish'}
         </Button>
-        {isChanged && <Button onClick={() => setText(latest.text)}>Take back</Button>}
+        {isChanged && <Button onClick={() => write(base.text)}>Take back</Button>}
       </div>
     </div>
   );

@@ -64,7 +64,7 @@ function Detail({ prompt }: { prompt: PromptDetail }) {
         value={tab}
         onChange={(next) => change({ tab: next === 'text' ? undefined : next }, 'push')}
         tabs={[
-          { id: 'text', title: 'Text', content: () => <Editor prompt={prompt} /> },
+          { id: 'text', title: 'Text', content: () => <Editor key={id} prompt={prompt} /> },
           { id: 'versions', title: 'Versions', content: () => <Versions prompt={prompt} /> },
           { id: 'compare', title: 'Compare', content: () => <Compare prompt={prompt} /> },
         ]}

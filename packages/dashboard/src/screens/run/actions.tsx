@@ -8,26 +8,20 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import type { MenuItem } from '../../ui/menu.tsx';
 import { toast, toastFailure } from '../../ui/toast.tsx';
+import { isFinal } from './final.ts';
+import { ForkDialog } from './fork.tsx';
 
 type Run = OperationOutput<'runs.get'>;
-
-const FINAL = new Set<Run['status']>(['completed', 'failed', 'cancelled']);
-
-export function isFinal({ status }: Pick<Run, 'status'>): boolean {
-  return FINAL.has(status);
-}
 
 /** What may be done with a run as it stands, by whoever may. */
 export function RunActions({ run }: { run: Run }) {
   const may = useMay();
   const { client } = useBox();
   const navigate = useNavigate();
-  const [asked, setAsked] = useState<'cancel' | 'delete'>();
+  const [asked, setAsked] = useState<What>();
   const retry = useChange('runs.retry');
   const pause = useChange('runs.pause');
   const resume = useChange('runs.resume');
-  const cancel = useChange('runs.cancel');
-  const remove = useChange('runs.delete', ['runs.list', 'sessions']);
   const makeCase = useChange('evals.cases.create');
   const isOver = isFinal(run);
   const isWorkflow = run.kind === 'workflow';
@@ -83,6 +77,9 @@ export function RunActions({ run }: { run: Run }) {
         ]
       : []),
     ...(isOver && may('evals:write') ? [{ label: 'Make an eval case', onSelect: () => void promote() }] : []),
+    ...(isWorkflow && run.sessionId === null && run.status !== 'queued' && may('runs:retry')
+      ? [{ label: 'Fork from the start…', onSelect: () => setAsked('fork') }]
+      : []),
     { label: 'Download its history', onSelect: () => void exportRun() },
     {
       label: 'Copy "svc pull run" (as a test)',
@@ -109,37 +106,49 @@ export function RunActions({ run }: { run: Run }) {
         </Button>
       )}
       <Menu label="More" items={items} />
-      {asked === 'cancel' && (
-        <Confirm
-          title={`Cancel this run of "${run.name}"?`}
-          verb="Cancel the run"
-          danger
-          onConfirm={() => cancel.mutateAsync({ id: run.runId })}
-          onClose={() => setAsked(undefined)}
-        >
-          It and the runs it started end. Its clean-up steps still run.
-        </Confirm>
-      )}
-      {asked === 'delete' && (
-        <Confirm
-          title={`Delete this run of "${run.name}"?`}
-          verb="Delete"
-          danger
-          onConfirm={async () => {
-            await remove.mutateAsync({ id: run.runId });
-            toast('The run was deleted.');
-            void navigate({ to: '/runs' as never });
-          }}
-          onClose={() => setAsked(undefined)}
-        >
-          Its steps go with it. This is not undone.
-        </Confirm>
-      )}
+      {asked && <Asked run={run} what={asked} onClose={() => setAsked(undefined)} />}
     </>
   );
 }
 
 // --- internal ---
+
+type What = 'cancel' | 'delete' | 'fork';
+
+/** What is asked before it is done. */
+function Asked({ run, what, onClose }: { run: Run; what: What; onClose: () => void }) {
+  const navigate = useNavigate();
+  const cancel = useChange('runs.cancel');
+  const remove = useChange('runs.delete', ['runs.list', 'sessions']);
+  if (what === 'fork') return <ForkDialog run={run} from="start" value={run.input} onClose={onClose} />;
+  if (what === 'cancel')
+    return (
+      <Confirm
+        title={`Cancel this run of "${run.name}"?`}
+        verb="Cancel the run"
+        danger
+        onConfirm={() => cancel.mutateAsync({ id: run.runId })}
+        onClose={onClose}
+      >
+        It and the runs it started end. Its clean-up steps still run.
+      </Confirm>
+    );
+  return (
+    <Confirm
+      title={`Delete this run of "${run.name}"?`}
+      verb="Delete"
+      danger
+      onConfirm={async () => {
+        await remove.mutateAsync({ id: run.runId });
+        toast('The run was deleted.');
+        void navigate({ to: '/runs' as never });
+      }}
+      onClose={onClose}
+    >
+      Its steps go with it. This is not undone.
+    </Confirm>
+  );
+}
 
 function save(name: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }));

@@ -1,15 +1,23 @@
+import { useState } from 'react';
+import type { OperationOutput } from '@svc/runtime/client';
 import { useCall } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Time, toDuration } from '../../ui/time.tsx';
 import { Value } from '../../ui/value.tsx';
 import { Fault } from './fault.tsx';
+import { ForkDialog } from './fork.tsx';
 import type { Span } from './timeline.ts';
 
+type Run = OperationOutput<'runs.get'>;
+
 /** What one row of the timeline is: its input and output, its attempts, its tokens. */
-export function Details({ runId, span }: { runId: string; span: Span }) {
-  if (span.kind !== 'run') return <StepDetails id={runId} stepId={span.spanId.split(':').at(-1) ?? ''} />;
+export function Details({ run, span }: { run: Run; span: Span }) {
+  const { runId } = run;
+  if (span.kind !== 'run') return <StepDetails run={run} stepId={span.spanId.split(':').at(-1) ?? ''} />;
   return (
     <section aria-label="Details">
       <h2 className="mb-2 font-medium wrap-anywhere">
@@ -23,8 +31,11 @@ export function Details({ runId, span }: { runId: string; span: Span }) {
 
 // --- internal ---
 
-function StepDetails({ id, stepId }: { id: string; stepId: string }) {
-  const step = useCall('runs.step', { id, stepId });
+function StepDetails({ run, stepId }: { run: Run; stepId: string }) {
+  const may = useMay();
+  const [isForking, setForking] = useState(false);
+  const step = useCall('runs.step', { id: run.runId, stepId });
+  const mayFork = run.kind === 'workflow' && run.sessionId === null && may('runs:retry');
   return (
     <section aria-label="Details">
       <Answer of={step} rows={8}>
@@ -38,6 +49,21 @@ function StepDetails({ id, stepId }: { id: string; stepId: string }) {
               {one.endedAt !== null && ` · ${toDuration(Date.parse(one.endedAt) - Date.parse(one.startedAt))}`}
             </p>
             <Tokens of={one} />
+            {mayFork && (
+              <p className="mb-2">
+                <Button small onClick={() => setForking(true)}>
+                  Fork from here
+                </Button>
+              </p>
+            )}
+            {isForking && (
+              <ForkDialog
+                run={run}
+                from={stepId}
+                onClose={() => setForking(false)}
+                {...(one.kind === 'step' ? { value: argsOf(one.input) } : {})}
+              />
+            )}
             {one.error && <Fault error={one.error} />}
             {one.attempts.length > 0 && <Attempts attempts={one.attempts} />}
             <Value label="Input" value={one.input} />
@@ -47,6 +73,11 @@ function StepDetails({ id, stepId }: { id: string; stepId: string }) {
       </Answer>
     </section>
   );
+}
+
+/** As a step is recorded: `{ args }`. */
+function argsOf(input: unknown): unknown {
+  return typeof input === 'object' && input !== null && 'args' in input ? input.args : undefined;
 }
 
 /** Each that failed, and how long it stood back before the next. */

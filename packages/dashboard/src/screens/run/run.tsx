@@ -16,9 +16,10 @@ import { Time, toDuration, useNow } from '../../ui/time.tsx';
 import { Value } from '../../ui/value.tsx';
 import { LogLines } from '../logs/log-lines.tsx';
 import { useRunLogs } from '../logs/use-logs.ts';
-import { isFinal, RunActions } from './actions.tsx';
+import { RunActions } from './actions.tsx';
 import { Details } from './details.tsx';
 import { Fault } from './fault.tsx';
+import { isFinal } from './final.ts';
 import { Timeline } from './timeline-view.tsx';
 import { WhyPanel } from './why.tsx';
 
@@ -111,7 +112,7 @@ function TimelineTab({ run }: { run: Run }) {
             </div>
             <div className="min-w-0">
               {open ? (
-                <Details runId={run.runId} span={open} />
+                <Details run={run} span={open} />
               ) : (
                 <p className="text-muted">Choose a row to see its input, its output and its attempts.</p>
               )}
@@ -154,6 +155,7 @@ function Facts({ run }: { run: Run }) {
     ...(run.cost === undefined ? [] : [['Cost', toCost(run.cost)] as [string, ReactNode]]),
     ...toLink('Parent', run.parentRunId),
     ...toLink('Repeats', run.retryOf),
+    ...toLink(run.trigger === 'rewind' ? 'Goes on for' : 'Forked from', run.forkedFrom?.runId ?? null),
     ...toLink('Continues', run.continuedFrom),
     ...toLink('Continued as', run.continuedTo),
     ...(run.sessionId === null
@@ -169,6 +171,10 @@ function Facts({ run }: { run: Run }) {
       <>
         <Link to="/runs" search={{ parent: run.runId }}>
           Runs it started
+        </Link>
+        {' · '}
+        <Link to="/runs" search={{ forkedFrom: run.runId }}>
+          Its forks
         </Link>
         {' · '}
         <Link to="/runs" search={{ name: run.name }}>

@@ -15,7 +15,10 @@ import { Page } from '../../ui/page.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
 import { Table } from '../../ui/table.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { TimeField } from '../../ui/time-field.tsx';
 import { Time, toDuration } from '../../ui/time.tsx';
+import { Chips } from './chips.tsx';
+import { SPANS, toSpan } from './span.ts';
 
 type Run = OperationOutput<'runs.list'>['items'][number];
 
@@ -29,6 +32,7 @@ export default function Runs() {
   return (
     <Page wide title="Runs" actions={isNarrow && <Button onClick={() => setSearch(NOTHING)}>Clear the filters</Button>}>
       <Filters search={search} onChange={setSearch} />
+      <Chips search={search} onChange={setSearch} />
       <Answer of={{ ...runs, data: runs.items }} rows={12}>
         {(items) => {
           const shown = has ? items.filter((run) => holds(run, has)) : items;
@@ -54,12 +58,22 @@ export default function Runs() {
 
 const STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled'];
 const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'fork', 'rewind', 'eval', 'copilot'];
-const SINCE: Record<string, number> = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 };
 const NOTHING: Search = Object.fromEntries(
-  ['name', 'status', 'kind', 'trigger', 'since', 'has', 'parent', 'session', 'attribute', 'user'].map((key) => [
-    key,
-    undefined,
-  ]),
+  [
+    'name',
+    'status',
+    'kind',
+    'trigger',
+    'since',
+    'from',
+    'to',
+    'has',
+    'parent',
+    'forkedFrom',
+    'session',
+    'attribute',
+    'user',
+  ].map((key) => [key, undefined]),
 );
 
 const COLUMNS: readonly Column<Run>[] = [
@@ -136,12 +150,14 @@ function Filters({ search, onChange }: { search: Search; onChange(change: Search
         ['agent', 'Agents'],
       ])}
       {select('trigger', 'Trigger', 'Any trigger', same(TRIGGERS))}
-      {select('since', 'Created', 'At any time', [
-        ['hour', 'In the last hour'],
-        ['day', 'In the last day'],
-        ['week', 'In the last week'],
-      ])}
+      {select('since', 'Created', 'At any time', SPANS)}
       <SearchField label="Input or output holds" value={search.has} onChange={(has) => onChange({ has })} />
+      {search.since === 'between' && (
+        <>
+          <TimeField label="From" value={search.from} onChange={(from) => onChange({ from })} />
+          <TimeField label="Before" value={search.to} onChange={(to) => onChange({ to })} />
+        </>
+      )}
     </div>
   );
 }
@@ -156,12 +172,11 @@ function Nothing({ isNarrow }: { isNarrow: boolean }) {
   );
 }
 
-function toFilter({ since, ...search }: Search): OperationInput<'runs.list'> {
-  const ms = SINCE[since ?? ''];
-  const named = ['name', 'status', 'kind', 'trigger', 'parent', 'session', 'attribute', 'user'] as const;
+function toFilter(search: Search): OperationInput<'runs.list'> {
+  const named = ['name', 'status', 'kind', 'trigger', 'parent', 'forkedFrom', 'session', 'attribute', 'user'] as const;
   return {
     ...Object.fromEntries(named.flatMap((key) => (search[key] ? [[key, search[key]]] : []))),
-    ...(ms === undefined ? {} : { from: new Date(Math.floor((Date.now() - ms) / 60_000) * 60_000).toISOString() }),
+    ...toSpan(search),
   };
 }
 

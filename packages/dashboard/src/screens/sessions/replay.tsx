@@ -9,6 +9,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { More } from '../../ui/more.tsx';
 import { Time } from '../../ui/time.tsx';
+import { toCount } from '../../ui/count.ts';
 
 type Turn = OperationOutput<'sessions.messages'>['items'][number];
 
@@ -53,7 +54,7 @@ const ShownTurn = memo(function ShownTurn({ turn }: { turn: Turn }) {
       <MessageList thread={thread} />
       <p className="mt-2 flex flex-wrap gap-x-3 text-xs text-muted">
         <Link to={`/runs/${turn.runId}`}>Run</Link>
-        <span className="tabular-nums">{turn.totalTokens.toLocaleString()} tokens</span>
+        <span className="tabular-nums">{toCount(turn.totalTokens)} tokens</span>
         <Time at={turn.endedAt} />
       </p>
     </section>

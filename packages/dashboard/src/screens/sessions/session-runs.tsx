@@ -8,6 +8,7 @@ import { More } from '../../ui/more.tsx';
 import { Table } from '../../ui/table.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { toCount } from '../../ui/count.ts';
 
 /** Every run of a session, also those that added nothing to it. */
 export function SessionRuns({ id, isLeaving }: { id: string; isLeaving: boolean }) {
@@ -43,6 +44,6 @@ const COLUMNS: readonly Column<Run>[] = [
     ),
   },
   { title: 'Of', wide: true, cell: ({ name }) => name },
-  { title: 'Tokens', end: true, cell: ({ totalTokens }) => totalTokens.toLocaleString() },
+  { title: 'Tokens', end: true, cell: ({ totalTokens }) => toCount(totalTokens) },
   { title: 'Created', end: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];

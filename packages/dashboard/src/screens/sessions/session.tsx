@@ -18,6 +18,7 @@ import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Replay } from './replay.tsx';
 import { SessionRuns } from './session-runs.tsx';
+import { toCount } from '../../ui/count.ts';
 
 type Shown = OperationOutput<'sessions.get'>;
 
@@ -122,9 +123,9 @@ function Facts({ session }: { session: Shown }) {
         <Fact name="Whose">
           <bdi>{owner ? owner.id : 'the box'}</bdi>
         </Fact>
-        <Fact name="Turns">{turns.toLocaleString()}</Fact>
+        <Fact name="Turns">{toCount(turns)}</Fact>
         <Fact name="Tokens">
-          {inputTokens.toLocaleString()} in, {outputTokens.toLocaleString()} out
+          {toCount(inputTokens)} in, {toCount(outputTokens)} out
         </Fact>
         {cost !== undefined && <Fact name="Cost">{toCost(cost)}</Fact>}
         <Fact name="Begun">

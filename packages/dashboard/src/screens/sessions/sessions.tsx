@@ -11,6 +11,7 @@ import { Page } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { toCount } from '../../ui/count.ts';
 
 /** Every conversation, the last active first. */
 export default function Sessions() {
@@ -76,7 +77,7 @@ const COLUMNS: readonly Column<Session>[] = [
   },
   { title: 'Agent', cell: ({ agent }) => agent },
   { title: 'Whose', wide: true, cell: ({ owner }) => <bdi>{owner ? owner.id : 'the box'}</bdi> },
-  { title: 'Turns', end: true, cell: ({ turns }) => turns.toLocaleString() },
-  { title: 'Tokens', end: true, cell: ({ totalTokens }) => totalTokens.toLocaleString() },
+  { title: 'Turns', end: true, cell: ({ turns }) => toCount(turns) },
+  { title: 'Tokens', end: true, cell: ({ totalTokens }) => toCount(totalTokens) },
   { title: 'Last active', end: true, cell: ({ lastActiveAt }) => <Time at={lastActiveAt} /> },
 ];

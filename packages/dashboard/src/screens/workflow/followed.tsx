@@ -1,11 +1,12 @@
 import type { OperationOutput } from '@svc/runtime/client';
-import { useCall } from '../../api/queries.ts';
+import { useCall, useList } from '../../api/queries.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Json } from '../../ui/json/json.tsx';
 import { Link } from '../../ui/link.tsx';
+import { More } from '../../ui/more.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { toDuration } from '../../ui/time.tsx';
 
@@ -44,7 +45,7 @@ function FollowedStart({ name, triggerId }: { name: string; triggerId: string })
 
 function FollowedRun({ id }: { id: string }) {
   const run = useCall('runs.get', { id });
-  const steps = useCall('runs.steps', { id, limit: 200 });
+  const steps = useList('runs.steps', { id, limit: 200 });
   return (
     <Answer of={run}>
       {(detail) => (
@@ -58,7 +59,8 @@ function FollowedRun({ id }: { id: string }) {
               </span>
             )}
           </div>
-          <Steps items={steps.data?.items ?? []} />
+          <Steps items={steps.items ?? []} />
+          <More has={steps.hasNextPage} busy={steps.isFetchingNextPage} onMore={() => void steps.fetchNextPage()} />
           {detail.error && (
             <div className="mt-3 rounded border border-bad bg-bad-soft px-3 py-2">
               <p className="wrap-anywhere text-bad">

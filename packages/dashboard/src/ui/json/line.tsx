@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { previewOf } from './rows.ts';
 import type { JsonRow } from './rows.ts';
+import { toCount } from '../count.ts';
 
 export interface LineProps {
   row: JsonRow;
@@ -31,7 +32,7 @@ export function Line({ row, isActive, onActive, onToggle }: LineProps) {
     >
       {row.kind === 'more' ? (
         <span className="text-accent underline">
-          {row.where === 'before' ? 'Show those before' : 'Show more'}: {row.left.toLocaleString()} are left
+          {row.where === 'before' ? 'Show those before' : 'Show more'}: {toCount(row.left)} are left
         </span>
       ) : (
         <>
@@ -62,7 +63,7 @@ const MOST = 100_000;
 function Value({ row }: { row: Extract<JsonRow, { kind: 'value' }> }) {
   const { value, size, isOpen } = row;
   if (size !== undefined) {
-    const count = `${size.toLocaleString()} ${Array.isArray(value) ? (size === 1 ? 'entry' : 'entries') : size === 1 ? 'member' : 'members'}`;
+    const count = `${toCount(size)} ${Array.isArray(value) ? (size === 1 ? 'entry' : 'entries') : size === 1 ? 'member' : 'members'}`;
     return (
       <span className="text-muted">
         {!isOpen && <bdi>{previewOf(value)} </bdi>}
@@ -91,12 +92,12 @@ function Text({ value }: { value: string }) {
             setWhole(true);
           }}
         >
-          Show all {value.length.toLocaleString()} characters
+          Show all {toCount(value.length)} characters
         </button>
       )}
       {isWhole && value.length > MOST && (
         <span className="ml-2 text-muted">
-          The first {MOST.toLocaleString()} of {value.length.toLocaleString()} characters. Copy it to have the rest.
+          The first {toCount(MOST)} of {toCount(value.length)} characters. Copy it to have the rest.
         </span>
       )}
     </span>

@@ -1,3 +1,4 @@
+import type { HeldBy } from '../../approvals/held-text.ts';
 import { DEFAULT_LIMITS } from '../../engine/limits.ts';
 import type { ProviderSettings } from '../../provider/provider.ts';
 import { NO_USAGE } from '../events/turn-events.ts';
@@ -9,7 +10,7 @@ import { answeredPage, cutShort, toBrokenOff } from './provider-error.ts';
 import { readProvider } from './provider-stream.ts';
 import type { ProviderChunk } from './provider-stream.ts';
 import { createReplyParts } from './reply.ts';
-import type { ReplyOptions } from './reply.ts';
+import type { BegunParts, ReplyOptions } from './reply.ts';
 import { createYielder } from '../../yielder.ts';
 
 /** One finished model call. */
@@ -29,8 +30,15 @@ export interface ModelReply {
   blockedBy?: string;
   /** The calls that wait for an operator, each with the guardrail that holds it. Absent: none does. */
   held?: HeldCall[];
+  /** What a guardrail holds of it, with what is behind that. Absent: nothing. */
+  heldOutput?: HeldOutput;
   /** What it was asked with besides the messages. Absent: the same as the call of the turn before it. */
   request?: RecordedRequest;
+}
+
+/** A reply as it goes on once it is approved: what was emitted of it is its beginning. */
+export interface HeldOutput extends HeldBy, Pick<ModelReply, 'content' | 'reasoning' | 'toolCalls' | 'held'> {
+  begun: BegunParts;
 }
 
 export interface HeldCall {

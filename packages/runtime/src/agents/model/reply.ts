@@ -20,6 +20,15 @@ export interface ReplyOptions {
   uniqueId(id: string): string;
   /** Default: the readers keep up. */
   untilTaken?: UntilTaken;
+  /** It is for no reader, and stands for what was said. */
+  isSummary?: boolean;
+  /** How many parts of each kind the message has had before. Default: none. */
+  begun?: BegunParts;
+}
+
+export interface BegunParts {
+  text: number;
+  reasoning: number;
 }
 
 /** Collects one streamed model reply and emits its parts in order, none overlapping another. */
@@ -71,7 +80,7 @@ export function createReplyParts(options: ReplyOptions): ReplyParts {
   const open = (kind: 'text' | 'reasoning') => {
     const last = parts.at(-1);
     if (last?.kind === kind) return last;
-    const before = parts.filter((part) => part.kind === kind).length;
+    const before = (options.begun?.[kind] ?? 0) + parts.filter((part) => part.kind === kind).length;
     const id = kind === 'text' ? messageId : `${messageId}-reasoning`;
     return add(kind, before === 0 ? id : `${id}-${before + 1}`);
   };

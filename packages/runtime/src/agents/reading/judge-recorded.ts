@@ -23,7 +23,7 @@ import { guardResult } from '../turn/guard.ts';
 import type { TurnInput } from '../turn/input.ts';
 import { createReplyFilter } from '../turn/reply-filter.ts';
 import type { ReplyFilter } from '../turn/reply-filter.ts';
-import type { ToolAnswer } from '../turn/tool-answer.ts';
+import type { RecordedAnswer } from '../turn/recorded-answer.ts';
 
 export interface JudgeRecordedOptions {
   journal: Pick<Journal, 'listRecords'>;
@@ -51,7 +51,8 @@ export function createJudgeRecorded({ journal, engine }: JudgeRecordedOptions): 
       for (const one of page) {
         if (one.event !== 'done' || one.output === null || (one.kind !== 'model' && one.kind !== 'tool')) continue;
         const record = await wholeRecord(engine, one);
-        const places = record.kind === 'model' ? await judgeReply(at, record, canHold) : await judgeAnswer(at, record);
+        const places =
+          record.kind === 'model' ? await judgeReply(at, record, canHold) : await judgeAnswer(at, record, canHold);
         const characters = (record.input?.length ?? 0) + (record.output?.length ?? 0);
         yield { places, characters, next: record.seq + 2 };
       }
@@ -106,7 +107,9 @@ async function judgeReply(
   const output = rules.find(place, 'agent-output');
   const call = rules.find(place, 'tool-call');
   if (!output && !call) return [];
-  const reply = decode(text ?? '') as ModelReply;
+  const recorded = decode(text ?? '') as ModelReply;
+  // What was held back was said by the model, too.
+  const reply: ModelReply = { ...recorded, ...recorded.heldOutput };
   const { content, reasoning, toolCalls } = reply;
   const filter = createReplyFilter({ output, call, canHold, signal }, () => {});
   await play(filter, reply);
@@ -142,18 +145,23 @@ async function play(filter: ReplyFilter, { reasoning, content, toolCalls }: Mode
   }
 }
 
-async function judgeAnswer({ rules, place }: At, { call: step, input, output }: JournalRecord): Promise<JudgedPlace[]> {
+async function judgeAnswer(
+  { rules, place }: At,
+  { call: step, input, output }: JournalRecord,
+  canHold: (tool: string) => boolean,
+): Promise<JudgedPlace[]> {
   const side = rules.find(place, 'tool-result');
   if (!side || input === null || output === null) return [];
   const { name } = decode(input) as ToolCall;
-  const answer = decode(output) as ToolAnswer;
+  const recorded = decode(output) as RecordedAnswer;
+  const answer = recorded.held ?? recorded;
   let found: readonly Found[] = [];
   const guard = {
     find: async () => side,
-    canHold: false,
+    canHold: canHold(name),
     record: (_: unknown, each: readonly Found[]) => void (found = each),
   };
-  await guardResult(guard, name, answer);
+  await guardResult(guard, { tool: name, mayWait: true }, answer);
   return [toPlace('tool-result', step, found, [name])];
 }
 

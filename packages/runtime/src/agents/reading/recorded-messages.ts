@@ -8,7 +8,9 @@ import type { ToolCall } from '../model/messages.ts';
 import { toAssistantMessage } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import { resultIdOf } from '../turn/ids.ts';
-import type { ToolAnswer } from '../turn/tool-answer.ts';
+import { DECIDED, toDecided } from '../turn/held-reply.ts';
+import type { Decided } from '../turn/held-reply.ts';
+import type { RecordedAnswer, ToolAnswer } from '../turn/recorded-answer.ts';
 import { withReasoning } from '../turn/input.ts';
 import type { ConversationMessage, TurnInput } from '../turn/input.ts';
 import { messageIdOf } from '../turn/ids.ts';
@@ -33,9 +35,11 @@ export function toRecordedMessages(
 /** A model call that is part of the conversation; `usage` counts the others before it too. */
 export function readReplies({ model }: TurnInput, records: readonly JournalRecord[]): ModelReply[] {
   let others: Usage = NO_USAGE;
+  const decisions = readDecisions(records);
   return records.flatMap(({ kind, stepId, event, output }) => {
     if (kind !== 'model' || event !== 'done' || output === null) return [];
-    const reply = decode(output) as ModelReply;
+    const recorded = decode(output) as ModelReply;
+    const reply = recorded.heldOutput ? toDecided(recorded, decisions.shift()) : recorded;
     const usage = addUsage(others, reply.usage);
     others = stepId === model ? NO_USAGE : usage;
     return stepId === model ? [{ ...reply, usage }] : [];
@@ -78,7 +82,16 @@ function toResults({ kind, input, output, at, startedAt }: JournalRecord): [stri
   }
   if (kind !== 'tool' || input === null || output === null) return [];
   const { id } = decode(input) as ToolCall;
-  return [[id, { ...(decode(output) as ToolAnswer), durationMs: at - startedAt }]];
+  const { held, ...answer } = decode(output) as RecordedAnswer;
+  // What has waited is recorded once more, as it was decided.
+  return held ? [] : [[id, { ...answer, durationMs: at - startedAt }]];
+}
+
+/** What was decided about replies that waited, in their order. */
+function readDecisions(records: readonly JournalRecord[]): Decided[] {
+  return records
+    .filter(({ kind, stepId, event }) => kind === 'step' && stepId === DECIDED && event === 'done')
+    .map(({ output }) => decode(output ?? '') as Decided);
 }
 
 function toResultMessage(callId: string, result: RecordedResult | undefined): ConversationMessage[] {

@@ -1,13 +1,12 @@
 import { askPerson } from '../../engine/primitives/approval.ts';
 import type { ApprovalAnswer } from '../../engine/primitives/approval.ts';
-import type { Interrupt } from '../events/turn-events.ts';
-import type { HeldApproval } from '../../approvals/held-text.ts';
 import type { ToolApproval } from '../../approvals/tool-approval.ts';
 import type { InterruptPolicy } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
 import type { HeldCall } from '../model/read-reply.ts';
 import { CONFIRM_TOOL } from '../copilot.ts';
 import { COPILOT_AGENT } from '../../manifest.ts';
+import { toInterrupt } from './interrupts.ts';
 import { runCall } from './run-call.ts';
 import { answerCall, failed, parseArguments } from './tool-answer.ts';
 import type { ConversationMessage } from './input.ts';
@@ -55,45 +54,10 @@ export async function runApproved(
   });
   turn.interrupt(toInterrupt(approval.token, { ...request, ...detail, expiresAt: approval.expiresAt }));
   const answer = await approval.answer;
-  turn.decided();
+  turn.decided(approval.token);
   if (!answer.approved && call.name === CONFIRM_TOOL && options.agent.name === COPILOT_AGENT) turn.isRefused = true;
   if (!answer.approved) return answerCall(turn, call, failed(toRefusal(call, answer)));
   return runCall(turn, answer.input === null ? call : { ...call, arguments: JSON.stringify(answer.input) });
-}
-
-/** What an approval keeps of a text that a rule holds, as an event of the turn. The text is for whoever decides. */
-export function toTextInterrupt(
-  id: string,
-  { title, allow, callId, step }: Pick<HeldApproval, 'allow' | 'callId' | 'step'> & { title: string },
-): Interrupt {
-  return {
-    id,
-    message: title,
-    allow,
-    responseSchema: toResponseSchema(allow),
-    ...(callId === undefined ? {} : { callId }),
-    ...(step === undefined ? {} : { step }),
-  };
-}
-
-/** What an approval keeps of a tool call, as an event of the turn. */
-export function toInterrupt(id: string, { title, payload, callId, tool, allow, expiresAt }: KeptApproval): Interrupt {
-  return {
-    id,
-    callId,
-    name: tool,
-    args: payload.arguments,
-    message: title,
-    allow,
-    responseSchema: toResponseSchema(allow),
-    ...(expiresAt == null ? {} : { expiresAt }),
-  };
-}
-
-export interface KeptApproval extends ToolApproval {
-  title: string;
-  payload: { tool: string; arguments: unknown };
-  expiresAt?: number | null;
 }
 
 // --- internal ---
@@ -116,24 +80,4 @@ function toRefusal({ name }: ToolCall, { by, note, timedOut }: ApprovalAnswer): 
   const why = note === null ? '' : ` They said: ${note}`;
   if (timedOut) return `The call of "${name}" was not run: it was not decided in time.`;
   return `The call of "${name}" was not run: ${by === null ? 'a person' : `"${by}"`} rejected it.${why}`;
-}
-
-/** A decision, as the approval takes it. */
-function toResponseSchema(allow: InterruptPolicy['allow']): Record<string, unknown> {
-  return {
-    type: 'object',
-    properties: {
-      decision: { type: 'string', enum: [...allow] },
-      note: { type: 'string' },
-      ...(allow.includes('edit')
-        ? {
-            input: {
-              type: 'object',
-              description: 'Arguments to run the tool with instead, where the decision is "edit"',
-            },
-          }
-        : {}),
-    },
-    required: ['decision'],
-  };
 }

@@ -4,14 +4,18 @@ import type { Guardrails } from '../../guardrails/guardrails.ts';
 import { createFindings } from '../../guardrails/findings.ts';
 import { judgeText } from '../../guardrails/judge.ts';
 import type { SideRules } from '../../guardrails/rules.ts';
+import { toHeldBy } from '../../approvals/held-text.ts';
+import { asBlocking, withoutHolds } from '../../guardrails/rules.ts';
 import { splitName } from '../../definitions/subagents.ts';
 import { COPILOT_AGENT } from '../../manifest.ts';
 import type { Side } from '../../guardrails/store.ts';
 import type { Found } from '../../guardrails/text-stream.ts';
 import type { CallModel } from '../model/client.ts';
 import type { ModelReply } from '../model/read-reply.ts';
+import type { ReplyOptions } from '../model/reply.ts';
 import { judgeArguments, toWithheld } from '../judge-input.ts';
 import { createReplyFilter } from './reply-filter.ts';
+import type { RecordedAnswer, ToolAnswer } from './recorded-answer.ts';
 
 /** The rules about what a turn says, calls and reads. */
 export interface TurnGuard {
@@ -40,7 +44,7 @@ export function createTurnGuard(
 export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): CallModel {
   if (!guard) return callModel;
   return async (request, reply, signal) => {
-    const output = await guard.find('agent-output');
+    const output = toOutputRules(guard, reply, await guard.find('agent-output'));
     const call = await guard.find('tool-call');
     if (!output && !call) return callModel(request, reply, signal);
     // What a client runs goes to the client with the reply.
@@ -50,32 +54,58 @@ export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): C
     const judged = await filter.settle();
     if (output) guard.record(output, judged.foundInOutput);
     if (call) guard.record(call, judged.foundInCalls);
-    const { content, reasoning, held, blockedBy } = judged;
+    const { content, reasoning, held, blockedBy, heldOutput } = judged;
     const toolCalls = answered.toolCalls.map((one) => ({
       ...one,
       arguments: judged.calls.get(one.id) ?? one.arguments,
     }));
+    if (heldOutput) {
+      const { heldBy, ...text } = heldOutput;
+      const rest = { ...heldBy, ...text, toolCalls, ...(held.length > 0 ? { held } : {}) };
+      return { ...answered, content, reasoning, toolCalls: [], heldOutput: rest };
+    }
     const kept: ModelReply = { ...answered, ...(output ? { content, reasoning } : {}), toolCalls };
     if (blockedBy === undefined) return held.length > 0 ? { ...kept, held } : kept;
     return { ...kept, content, reasoning, toolCalls: [], finishReason: 'content_filter', blockedBy };
   };
 }
 
-/** What the model reads of an answer of a tool. */
-export async function guardResult<T extends { content: string; isError: boolean }>(
+/** What the model reads of an answer of a tool, or that it waits. */
+export async function guardResult(
   guard: TurnGuard | undefined,
-  tool: string,
-  answer: T,
-): Promise<T> {
-  const rules = await guard?.find('tool-result');
-  if (!guard || !rules) return answer;
+  { tool, mayWait }: { tool: string; mayWait: boolean },
+  answer: ToolAnswer,
+): Promise<RecordedAnswer> {
+  const found = await guard?.find('tool-result');
+  if (!guard || !found) return answer;
+  const rules = guard.canHold && mayWait ? found : asBlocking(found);
   const findings = createFindings();
   // As text first: what is about the whole of it reads it as the model would.
   const whole = await judgeText({ ...rules, spans: [], own: [] }, answer.content);
   const places = await judgeArguments({ ...rules, wholes: [] }, answer.content, { tool });
-  for (const found of [...places.found, ...whole.found]) findings.add(found);
-  const { blocked, found } = findings.toAnswer();
-  guard.record(rules, found);
-  if (blocked) return { ...answer, content: toWithheld(blocked.rule.name), isError: true };
-  return { ...answer, content: places.value };
+  for (const one of [...places.found, ...whole.found]) findings.add(one);
+  const judged = findings.toAnswer();
+  guard.record(rules, judged.found);
+  if (judged.blocked) return { content: toWithheld(judged.blocked.rule.name), isError: true };
+  const passed = { ...answer, content: places.value };
+  if (!judged.held) return passed;
+  const heldBy = toHeldBy(judged.held);
+  return {
+    content: `The guardrail "${heldBy.rule}" holds this result.`,
+    isError: false,
+    held: { ...heldBy, ...passed },
+  };
+}
+
+// --- internal ---
+
+/** What stands for words that were said waits for no one. */
+function toOutputRules(
+  { canHold }: TurnGuard,
+  { isSummary = false }: Pick<ReplyOptions, 'isSummary'>,
+  rules: SideRules | undefined,
+): SideRules | undefined {
+  if (!rules) return undefined;
+  if (isSummary) return withoutHolds(rules);
+  return canHold ? rules : asBlocking(rules);
 }

@@ -2,7 +2,7 @@ import { askAboutText } from '../../approvals/held-text.ts';
 import type { RunHandle } from '../../engine/handle.ts';
 import { toRefusal } from '../../guardrails/refusal.ts';
 import type { Emit } from '../events/turn-events.ts';
-import { toTextInterrupt } from './approval.ts';
+import { toTextInterrupt } from './interrupts.ts';
 import type { ConversationMessage, HeldInput, TurnInput } from './input.ts';
 
 /** The events of a turn that waits before it has begun, and the wait. Throws `agent_guardrail_blocked` where it is refused. */

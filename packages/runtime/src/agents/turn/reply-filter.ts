@@ -8,6 +8,8 @@ import { createTextStream } from '../../guardrails/text-stream.ts';
 import type { Found, TextStream } from '../../guardrails/text-stream.ts';
 import { judgeArguments } from '../judge-input.ts';
 import type { HeldCall } from '../model/read-reply.ts';
+import { createReplyOut } from './reply-out.ts';
+import type { FilteredHold, OpenPart, ReplyOut } from './reply-out.ts';
 import type { Emit, TurnEvent } from '../events/turn-events.ts';
 
 export interface FilterRules {
@@ -33,6 +35,8 @@ export interface FilteredReply {
   calls: ReadonlyMap<string, string>;
   /** The calls that wait for an operator. */
   held: HeldCall[];
+  /** All of the reply, and what holds it: what is above is what was emitted before. Undefined: nothing does. */
+  heldOutput: FilteredHold | undefined;
   /** The name of the rule that ended the reply. Undefined: none. */
   blockedBy: string | undefined;
   foundInOutput: readonly Found[];
@@ -43,8 +47,9 @@ export interface FilteredReply {
  * Texts are passed on while they come, but for the end that may be a part of something. What needs all of a text, or of
  * the arguments of a call, holds that and whatever comes behind it until the reply is whole.
  */
-export function createReplyFilter({ output, call, canHold, signal }: FilterRules, emit: Emit): ReplyFilter {
-  const texts = { text: '', reasoning: '' };
+export function createReplyFilter({ output, call, canHold, signal }: FilterRules, emitOut: Emit): ReplyFilter {
+  const out = createReplyOut(emitOut);
+  const { emit } = out;
   /** A text that something interrupts goes on behind it, and so does what stands in it. */
   const tails = { text: '', reasoning: '' };
   const own = createOwnOf(output);
@@ -53,22 +58,23 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
   const waiting: HeldCall[] = [];
   let held: TurnEvent[] | undefined;
   let blockedBy: string | undefined;
-  let open: { kind: Kind; id: string; stream: TextStream; isBegun: boolean } | undefined;
+  let open: (OpenPart & { stream: TextStream; passed: number }) | undefined;
 
   const pass = (text: string): void => {
-    if (!open || text === '') return;
-    const { kind, id } = open;
-    if (!open.isBegun) emit({ type: `${kind}.start`, id });
-    open.isBegun = true;
-    texts[kind] += text;
-    emit({ type: `${kind}.delta`, id, text });
+    if (!open) return;
+    const { held: by } = open.stream;
+    const before = by && !out.isHeld ? by.from - open.passed : text.length;
+    open.passed += text.length;
+    out.write(open, text.slice(0, before));
+    if (by) out.hold(by.by, open);
+    out.write(open, text.slice(before));
   };
   const block = ({ rule }: Found): void => void (blockedBy ??= rule.name);
   const close = (): void => {
     if (!open) return;
-    const { kind, id, stream } = open;
+    const { kind, stream } = open;
     pass(stream.end());
-    if (open.isBegun) emit({ type: `${kind}.end`, id });
+    out.end(open);
     tails[kind] = stream.tail;
     for (const found of stream.found) findings.output.add(found);
     if (stream.blocked) block(stream.blocked);
@@ -81,7 +87,13 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
     if (event.type === 'text.start' || event.type === 'reasoning.start') {
       const kind = event.type === 'text.start' ? 'text' : 'reasoning';
       const before = tails[kind];
-      open = { kind, id: event.id, stream: createTextStream(own.rulesFor(kind, before), before), isBegun: false };
+      open = {
+        kind,
+        id: event.id,
+        stream: createTextStream(own.rulesFor(kind, before), before),
+        isBegun: false,
+        passed: 0,
+      };
     } else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
       if (open) {
         own.read(open.kind, event.text);
@@ -92,10 +104,6 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
     else return false;
     return true;
   };
-  const mustHold = ({ type }: TurnEvent): boolean =>
-    (type === 'tool.start' && call !== undefined) ||
-    (type === 'text.start' && output !== undefined && output.wholes.length + output.own.length > 0) ||
-    (type === 'reasoning.start' && output !== undefined && output.own.length > 0);
 
   const judgeHeld = async (events: readonly TurnEvent[]): Promise<void> => {
     const parts = toParts(events);
@@ -119,6 +127,7 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
     for (const one of found) {
       into.add(one);
       if (one.isApplied && one.rule.action === 'block') block(one);
+      if (one.isApplied && one.rule.action === 'hold' && into === findings.output) out.hold(one);
     }
   };
   const emitHeld = (events: readonly TurnEvent[]): void => {
@@ -126,19 +135,14 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
       if (blockedBy !== undefined) return close();
       if (readText(event)) continue;
       const args = 'callId' in event && event.callId !== undefined ? calls.get(event.callId) : undefined;
-      if (event.type === 'tool.args' && args !== undefined) continue;
-      if (event.type !== 'tool.end' || args === undefined) emit(event);
-      else {
-        if (args !== '') emit({ type: 'tool.args', callId: event.callId, delta: args });
-        emit({ ...event, args });
-      }
+      emitWith(args, event, emit);
     }
   };
 
   return {
     emit(event) {
       if (blockedBy !== undefined) return;
-      if (!held && mustHold(event)) {
+      if (!held && mustHold(event, { output, call })) {
         close();
         held = [];
       }
@@ -152,8 +156,7 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
         if (blockedBy === undefined) emitHeld(held);
       }
       return {
-        content: texts.text,
-        reasoning: texts.reasoning,
+        ...toTexts(out, blockedBy),
         calls,
         held: waiting,
         blockedBy,
@@ -165,6 +168,30 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
 }
 
 // --- internal ---
+
+function toTexts(
+  out: ReplyOut,
+  blockedBy: string | undefined,
+): Pick<FilteredReply, 'content' | 'reasoning' | 'heldOutput'> {
+  const { text: content, reasoning } = out.said();
+  return { content, reasoning, heldOutput: blockedBy === undefined ? out.rest() : undefined };
+}
+
+/** Of a call the arguments as they passed. Undefined: nothing has judged them. */
+function emitWith(args: string | undefined, event: TurnEvent, emit: Emit): void {
+  if (event.type === 'tool.args' && args !== undefined) return;
+  if (event.type !== 'tool.end' || args === undefined) return emit(event);
+  if (args !== '') emit({ type: 'tool.args', callId: event.callId, delta: args });
+  emit({ ...event, args });
+}
+
+/** From here on the reply has to be whole. */
+function mustHold({ type }: TurnEvent, { output, call }: Pick<FilterRules, 'output' | 'call'>): boolean {
+  if (type === 'tool.start') return call !== undefined;
+  if (!output) return false;
+  if (type === 'text.start') return output.wholes.length + output.own.length > 0;
+  return type === 'reasoning.start' && output.own.length > 0;
+}
 
 const KINDS = ['reasoning', 'text'] as const;
 type Kind = (typeof KINDS)[number];

@@ -5,9 +5,10 @@ import { parseWith } from '../../schema/schema.ts';
 import type { ToolContext } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { guardResult } from './guard.ts';
+import { passResult } from './held-result.ts';
 import { runTask } from './run-task.ts';
 import { answerCall, failed, notJson, parseArguments, emitResult, toMessage, withinLimit } from './tool-answer.ts';
-import type { ToolAnswer } from './tool-answer.ts';
+import type { RecordedAnswer, ToolAnswer } from './recorded-answer.ts';
 import { toFailure, toResult } from './tool-result.ts';
 import type { AuthorTool, ReadTool, StateTool } from '../../tools/box-tool.ts';
 import type { ConversationMessage } from './input.ts';
@@ -23,15 +24,28 @@ export async function runCall(turn: ToolTurn, call: ToolCall): Promise<Conversat
     name: call.name,
     run: async (attempt) => {
       const started = performance.now();
-      const answered = await guardResult(turn.options.guard, call.name, await runTool(turn, { call, tool, attempt }));
-      emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
+      const answered = await guardFor(turn, call, await runTool(turn, { call, tool, attempt }));
+      emitAnswered(turn, call, answered, started);
       return answered;
     },
-  })) as ToolAnswer;
-  return toMessage(call, answer);
+  })) as RecordedAnswer;
+  return answer.held ? passResult(turn, call, answer.held) : toMessage(call, answer);
 }
 
 // --- internal ---
+
+function guardFor(
+  { options, mayWait }: ToolTurn,
+  { name: tool }: ToolCall,
+  answer: ToolAnswer,
+): Promise<RecordedAnswer> {
+  return guardResult(options.guard, { tool, mayWait }, answer);
+}
+
+/** What waits is emitted once that is decided. */
+function emitAnswered(turn: ToolTurn, call: ToolCall, { held, ...answer }: RecordedAnswer, started: number): void {
+  if (!held) emitResult(turn, call, { ...answer, durationMs: Math.round(performance.now() - started) });
+}
 
 async function runStateTool(turn: ToolTurn, call: ToolCall, tool: StateTool): Promise<ConversationMessage> {
   const args = parseArguments(call.arguments);
@@ -48,16 +62,16 @@ async function runReadTool(turn: ToolTurn, call: ToolCall, tool: ReadTool): Prom
   const { state } = turn;
   const answer = (await turn.invoke('tool', `tool:${call.name}`, call, {
     name: call.name,
-    run: async (): Promise<ToolAnswer> => {
+    run: async (): Promise<RecordedAnswer> => {
       const started = performance.now();
       const read = args.ok ? await tool.read(args.value, state, turn.execution.run) : notJson(call, args.reason);
       const whole = withinLimit(call.name, { content: read.content, isError: read.isError === true });
-      const answered = await guardResult(turn.options.guard, call.name, whole);
-      emitResult(turn, call, { ...answered, durationMs: Math.round(performance.now() - started) });
+      const answered = await guardFor(turn, call, whole);
+      emitAnswered(turn, call, answered, started);
       return answered;
     },
-  })) as ToolAnswer;
-  return toMessage(call, answer);
+  })) as RecordedAnswer;
+  return answer.held ? passResult(turn, call, answer.held) : toMessage(call, answer);
 }
 
 interface ToolRun {

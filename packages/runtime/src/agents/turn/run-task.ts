@@ -3,7 +3,7 @@ import type { StartedTurn } from '../../engine/handle.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { answerCall, failed, notJson, parseArguments, toMessage } from './tool-answer.ts';
 import { resultIdOf } from './ids.ts';
-import type { ToolAnswer } from './tool-answer.ts';
+import type { ToolAnswer } from './recorded-answer.ts';
 import type { TaskTool } from '../../tools/box-tool.ts';
 import type { ConversationMessage } from './input.ts';
 import type { TurnOutput } from './options.ts';

@@ -58,7 +58,7 @@ export class Summaries {
         name: COMPACT,
         recorded: { model, count, upTo },
         request: { model, messages, tools: [], parameters: {}, ...callLimits(this.#options.turn.agent) },
-        reply: { ...replyOptions(), emit: () => {} },
+        reply: { ...replyOptions(), emit: () => {}, isSummary: true },
         notifiesShutdown: true,
       });
       this.#mayCompact = content !== '';

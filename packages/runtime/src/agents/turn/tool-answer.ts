@@ -2,13 +2,8 @@ import { DEFAULT_LIMITS } from '../../engine/limits.ts';
 import type { ToolCall } from '../model/messages.ts';
 import type { ConversationMessage } from './input.ts';
 import { resultIdOf } from './ids.ts';
+import type { ToolAnswer } from './recorded-answer.ts';
 import type { ToolTurn } from './tool-turn.ts';
-
-/** What the model reads as the answer of a tool. */
-export interface ToolAnswer {
-  content: string;
-  isError: boolean;
-}
 
 /** Records an answer that no tool gave, and emits it. */
 export async function answerCall(turn: ToolTurn, call: ToolCall, answer: ToolAnswer): Promise<ConversationMessage> {

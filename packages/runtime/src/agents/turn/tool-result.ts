@@ -1,6 +1,6 @@
 import { toJsonValue } from '../../json-value.ts';
 import { failed, withinLimit } from './tool-answer.ts';
-import type { ToolAnswer } from './tool-answer.ts';
+import type { ToolAnswer } from './recorded-answer.ts';
 
 /** What the model is sent of a value a tool answered. Half of an emoji is U+FFFD: providers refuse what is no Unicode. */
 export function toResult(name: string, value: unknown): ToolAnswer {

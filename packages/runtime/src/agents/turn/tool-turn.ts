@@ -19,6 +19,8 @@ export interface ToolTurn {
   readonly options: Pick<TurnOptions, 'agent' | 'toolset' | 'emit' | 'guard'>;
   readonly execution: RunHandle;
   state: AgentState;
+  /** Whether a call can wait for an approval: nobody comes back for a stateless turn whose client has calls to run. */
+  readonly mayWait: boolean;
   /** Set where a person's no ends the turn. */
   isRefused: boolean;
   invoke: Invoke;
@@ -26,6 +28,6 @@ export interface ToolTurn {
   emit: Emit;
   /** A call waits for an approval. */
   interrupt(interrupt: Interrupt): void;
-  /** The approval of a call is decided. */
-  decided(): void;
+  /** The approval of that id is decided. */
+  decided(id: string): void;
 }

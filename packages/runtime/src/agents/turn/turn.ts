@@ -12,6 +12,7 @@ import type { ReplyOptions } from '../model/reply.ts';
 import { readTitles } from './approval-titles.ts';
 import { needsApproval, runApproved } from './approval.ts';
 import { TurnConversation } from './conversation.ts';
+import { passReply } from './held-reply.ts';
 import { messageIdOf } from './ids.ts';
 import { withReasoning } from './input.ts';
 import { callLimits, ModelCalls } from './model-calls.ts';
@@ -79,12 +80,15 @@ class Turn implements ToolTurn {
   readonly #summaries: Summaries;
   #state: AgentState;
   #replies = 0;
-  /** Calls whose approval is not decided. */
-  #undecided = 0;
+  /** Calls that neither wait nor are answered. */
+  #working = 0;
+  /** Interrupts since the answer to the client has ended. */
+  readonly #unsaid = new Set<string>();
   #repairs = 0;
   #hasPaused = false;
   /** A person has said no to what ends the turn then. */
   isRefused = false;
+  mayWait = true;
 
   constructor(options: TurnOptions) {
     this.options = options;
@@ -109,7 +113,8 @@ class Turn implements ToolTurn {
     const conversation = this.#conversation;
     this.emit({ type: 'step.start', step });
     await this.#summaries.makeRoom();
-    const reply = await this.#calls.call({
+    const replyOptions = this.#replyOptions();
+    const answered = await this.#calls.call({
       stepId: input.model,
       name: 'model',
       recorded: { model: input.model, ...conversation.unrecorded() },
@@ -123,11 +128,15 @@ class Turn implements ToolTurn {
         ...callLimits(agent),
       },
       keepsRequest: true,
-      reply: this.#replyOptions(),
+      reply: replyOptions,
       notifiesShutdown: step === 1,
     });
     conversation.setRecorded();
-    this.emit({ type: 'usage', model: reply.fallback ?? input.model, ...this.#calls.usage });
+    this.emit({ type: 'usage', model: answered.fallback ?? input.model, ...this.#calls.usage });
+    const { heldOutput } = answered;
+    const reply = heldOutput
+      ? await passReply(this, { ...answered, heldOutput }, { step, options: replyOptions })
+      : answered;
     conversation.add(withReasoning(toAssistantMessage(reply, this.#nextMessageId()), reply));
     return reply;
   }
@@ -152,17 +161,17 @@ class Turn implements ToolTurn {
     const ruleOf = ({ id }: ToolCall) => held.find(({ callId }) => callId === id);
     const asks = own.map((call) => needsApproval(this, call, ruleOf(call)));
     // No client comes back for a stateless turn that waits: it goes on with the calls it was given.
-    const mayWait = !isForClient || input.session !== undefined;
-    const waits = asks.map((isAsked) => isAsked && mayWait);
-    const waiting = own.filter((_, index) => waits[index]);
+    this.mayWait = !isForClient || input.session !== undefined;
+    const waiting = own.filter((_, index) => asks[index] && this.mayWait);
     const titles = waiting.length > 0 ? await readTitles(this, waiting) : undefined;
+    this.#working = own.length;
     const answers = own.map((call, index) => {
       if (!asks[index]) return runCall(this, call);
       const title = titles?.get(call.id);
       if (title === undefined) return answerCall(this, call, failed(TO_ASK_ALONE));
       return runApproved(this, call, { heldBy: ruleOf(call), title });
     });
-    if (waits.includes(true)) this.#interruptAfter(answers.filter((_, index) => !waits[index]));
+    for (const answer of answers) this.#countDone(answer);
     for (const answer of await Promise.all(answers)) this.#conversation.add(answer);
     return isForClient;
   }
@@ -220,21 +229,33 @@ class Turn implements ToolTurn {
 
   interrupt(interrupt: Interrupt): void {
     this.emit({ type: 'interrupt', ...interrupt });
-    this.#undecided += 1;
+    if (!this.execution.isReplaying) this.#unsaid.add(interrupt.id);
+    this.#working -= 1;
+    this.#endAnswerAtRest();
   }
 
-  decided(): void {
-    this.#undecided -= 1;
+  decided(id: string): void {
+    this.#unsaid.delete(id);
+    this.#working += 1;
     this.#hasPaused = true;
   }
 
-  /** Ends the answer to the client once the calls that need no approval are done. */
-  #interruptAfter(others: readonly Promise<unknown>[]): void {
-    Promise.all(others).then(
-      () => this.#undecided > 0 && this.emit({ type: 'finish', reason: 'interrupt' }),
+  #countDone(call: Promise<unknown>): void {
+    call.then(
+      () => {
+        this.#working -= 1;
+        this.#endAnswerAtRest();
+      },
       // A call never fails; a run that is suspended does.
       () => {},
     );
+  }
+
+  /** Ends the answer to the client once no call is at work, and some wait. */
+  #endAnswerAtRest(): void {
+    if (this.#working > 0 || this.#unsaid.size === 0) return;
+    this.#unsaid.clear();
+    this.emit({ type: 'finish', reason: 'interrupt' });
   }
 
   /** The id of the assistant message that is being made. */

@@ -121,7 +121,8 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
     },
 
     async fork(run, { trigger, plan, edited, input: given, serial, idempotency, forkedBy, marks = {} }) {
-      const body = await resolve(run);
+      // It is a new run: on the newest code.
+      const body = await resolve({ ...run, codeHash: null });
       const { call, isWhole, lost } = plan;
       const recorded = isWhole ? [] : await journal.getRecords(run.runId);
       const now = clock.now();

@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { Button } from '../ui/button.tsx';
+import { Button } from './button.tsx';
+import { toCount } from './count.ts';
 
 /** Characters that one more press shows: a page stays quick with them. */
 const STEP = 100_000;
@@ -14,7 +15,7 @@ export function Cut({ text, first, children }: { text: string; first: number; ch
       {children(left > 0 ? `${text.slice(0, most)}…` : text)}
       {left > 0 && (
         <Button small className="mt-1" onClick={() => setMost(most + STEP)}>
-          Show more ({left.toLocaleString()} characters are left)
+          Show more ({toCount(left)} characters are left)
         </Button>
       )}
     </>

@@ -1,0 +1,129 @@
+import type { OperationInput, StreamEvent } from '@svc/runtime/client';
+
+export type LogLine = Extract<StreamEvent<'logs.tail'>, { event: 'log' }>['data'];
+
+export interface Lines {
+  lines: readonly LogLine[];
+  isLoading: boolean;
+  error: unknown;
+  /** Some were dropped, as there are more than are held. */
+  isCut: boolean;
+  /** Between two of them some are missing: the box could not go on where the page had stopped. */
+  hasGap: boolean;
+  /** There are older ones, which `more` loads. */
+  hasOlder: boolean;
+}
+
+export interface LogPage {
+  /** The newest first. */
+  items: readonly LogLine[];
+  nextCursor: string | null;
+}
+
+export interface LinesSource {
+  /** The newest that are stored, or those behind a cursor. Undefined: the stream brings all there are. */
+  page?(cursor: string | undefined, signal: AbortSignal): Promise<LogPage>;
+  open(lastEventId: string | undefined, signal: AbortSignal): AsyncIterable<StreamEvent<'logs.tail'>>;
+  /** Its end is the end. */
+  isEnding?: boolean;
+}
+
+/** Records as they are stored, which stop and go on without losing any. */
+export interface FollowedLines {
+  /** Goes on behind the last one that is held. Answers what stops it. */
+  follow(): () => void;
+  more(): Promise<void>;
+}
+
+export interface FollowTimes {
+  /** Milliseconds between two tries. */
+  again: number;
+  /** How long records are gathered before they are shown. */
+  gather: number;
+  /** How many are held. */
+  most: number;
+}
+
+export function followLines(source: LinesSource, show: (lines: Lines) => void, times = TIMES): FollowedLines {
+  let held: LogLine[] = [];
+  let isCut = false;
+  let hasGap = false;
+  let cursor: string | null = null;
+  let lastEventId: string | undefined;
+  let isAsking = false;
+
+  const tell = (error?: unknown): void =>
+    show({ lines: [...held], isLoading: false, error, isCut, hasGap, hasOlder: cursor !== null && !isCut });
+  const add = (line: LogLine): void => {
+    // The first page and the stream may both have it.
+    if (held.length > 0 && line.id <= (held.at(-1) as LogLine).id) return;
+    held.push(line);
+    if (held.length <= times.most * 1.1) return;
+    held = held.slice(-times.most);
+    isCut = true;
+  };
+  const load = async (signal: AbortSignal): Promise<void> => {
+    // Of an empty log there is nothing to go on behind: it is looked at again.
+    if (lastEventId !== undefined || !source.page) return;
+    const { items, nextCursor } = await source.page(undefined, signal);
+    held = items.toReversed();
+    cursor = nextCursor;
+    lastEventId = held.at(-1)?.id.toString();
+  };
+  const follow = async (signal: AbortSignal): Promise<void> => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const showNow = (error?: unknown): void => {
+      clearTimeout(timer);
+      timer = undefined;
+      if (!signal.aborted) tell(error);
+    };
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    while (!signal.aborted) {
+      try {
+        await load(signal);
+        showNow();
+        for await (const frame of source.open(lastEventId, signal)) {
+          lastEventId = frame.id ?? lastEventId;
+          if (frame.event === 'reset') hasGap = held.length > 0;
+          else if (frame.event === 'log') add(frame.data);
+          // Many that come at once are drawn once.
+          timer ??= setTimeout(showNow, times.gather);
+        }
+        if (source.isEnding) return showNow();
+      } catch (error) {
+        if (signal.aborted) return;
+        showNow(error);
+        // What is refused is refused again; what is lost heals.
+        if (error instanceof Error && 'code' in error) return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, times.again));
+    }
+  };
+  return {
+    follow() {
+      const ending = new AbortController();
+      void follow(ending.signal);
+      return () => ending.abort();
+    },
+    async more() {
+      if (cursor === null || isAsking || !source.page) return;
+      isAsking = true;
+      try {
+        const { items, nextCursor } = await source.page(cursor, new AbortController().signal);
+        held = [...items.toReversed(), ...held];
+        cursor = held.length < times.most ? nextCursor : null;
+        tell();
+      } catch (error) {
+        tell(error);
+      } finally {
+        isAsking = false;
+      }
+    },
+  };
+}
+
+export type LogFilter = Omit<OperationInput<'logs.search'>, 'limit' | 'cursor'>;
+
+// --- internal ---
+
+const TIMES: FollowTimes = { again: 2_000, gather: 100, most: 100_000 };
