@@ -78,7 +78,7 @@ const NOT_RUN: Record<string, string> = {
       'needs nginx and Caddy; control-plane/test/proxies.test.ts runs them with it',
     ]),
   ),
-  'database.md#runs': 'a statement for a journal on PostgreSQL; run-views.test.ts of the runtime runs it',
+  'database.md#runs': 'a statement for a journal on PostgreSQL; sql-views.test.ts of the runtime runs it',
   'database.md#said': 'what svc dev says; the test of this page waits for it',
   'deploy.md#start': 'needs servers, and stays; e2e/deployed.test.ts runs it',
   'deploy.md#up': 'needs a container engine and images; the composition is checked in package-compose.test.ts',

@@ -9,7 +9,7 @@ export interface JudgingProvider {
   apiKey: string;
   /** What the judge was asked, in order. */
   asked: Asked[];
-  /** What the judge answers to the last message: a text, or a status in place of one. Undefined: never. */
+  /** What the judge answers to the last message: a text, or a status, whose error repeats the message. Undefined: never. */
   judge(says: (message: string) => string | number | undefined): void;
   close(): Promise<void>;
 }
@@ -37,9 +37,10 @@ export async function startJudgingProvider(): Promise<JudgingProvider> {
       return response.end(await answer.text());
     }
     asked.push(body);
-    const said = says(String(body.messages.at(-1)?.content));
+    const message = String(body.messages.at(-1)?.content);
+    const said = says(message);
     if (said === undefined) return undefined;
-    if (typeof said === 'number') return response.writeHead(said).end('{"error":{"message":"It is busy."}}');
+    if (typeof said === 'number') return response.writeHead(said).end(JSON.stringify({ error: { message } }));
     const delta = { index: 0, delta: { content: said }, finish_reason: 'stop' };
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     return response.end(`data: ${JSON.stringify({ choices: [delta] })}\n\ndata: [DONE]\n\n`);

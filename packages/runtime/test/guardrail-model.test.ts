@@ -1,60 +1,30 @@
-import { createServer } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { json as readBody } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startModelServer } from '../../../playground/model-server.mjs';
 import { defineDeepAgent, defineTool } from '../src/index.ts';
 import { createLog } from '../src/log.ts';
+import { JUDGE, startJudgingProvider } from './_judging-provider.ts';
+import type { JudgingProvider } from './_judging-provider.ts';
 import { startPlane } from './_plane.ts';
 import { call, json, setupBoxes, startWorkflow } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 type Body = Record<string, unknown>;
-interface Asked {
-  model: string;
-  messages: { role: string; content: unknown }[];
-}
 
-const JUDGE = 'judge/one';
 const boxes = setupBoxes();
 let names = 0;
 const newName = () => `place-${++names}`;
 
-/** A provider: of the judge, what `answer` says; of every other model, what the scripted one does. */
-let provider: { baseUrl: string; apiKey: string };
-let asked: Asked[] = [];
+/** Of the judge, what `answer` says of a text; of every other model, what the scripted one does. */
+let provider: JudgingProvider;
 let answer: (text: string) => string | number | undefined;
-let closeAll: () => Promise<void>;
 
 beforeAll(async () => {
-  const scripted = await startModelServer();
-  const server = createServer((request, response) => {
-    void (async () => {
-      const body = (await readBody(request)) as Asked;
-      if (body.model !== JUDGE) return forward(scripted.url, request, body).then((text) => response.end(text));
-      asked.push(body);
-      const { text } = JSON.parse(String(body.messages.at(-1)?.content)) as { text: string };
-      const said = answer(text);
-      if (said === undefined) return;
-      if (typeof said === 'number') return response.writeHead(said).end(JSON.stringify({ error: { message: text } }));
-      const delta = { index: 0, delta: { content: said }, finish_reason: 'stop' };
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(`data: ${JSON.stringify({ choices: [delta] })}\n\ndata: [DONE]\n\n`);
-    })();
-  });
-  await new Promise<void>((listening) => void server.listen(0, '127.0.0.1', listening));
-  provider = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, apiKey: 'none' };
-  closeAll = async () => {
-    server.closeAllConnections();
-    server.close();
-    await scripted.close();
-  };
+  provider = await startJudgingProvider();
+  provider.judge((message) => answer((JSON.parse(message) as { text: string }).text));
 });
-afterAll(() => closeAll());
+afterAll(() => provider.close());
 beforeEach(() => {
-  asked = [];
+  provider.asked.length = 0;
   answer = (text) =>
     JSON.stringify(/idiot/.test(text) ? { hit: true, label: 'insult' } : { hit: false, label: 'other' });
 });
@@ -92,7 +62,7 @@ describe('a model as judge', () => {
     });
     expect((await start('a kind word')).status).toBe(202);
     expect(await hitsOf(box, rule)).toMatchObject([{ reason: 'insult', count: 1, isApplied: true }]);
-    const [first] = asked;
+    const [first] = provider.asked;
     expect(first?.messages.map(({ role }) => role)).toEqual(['system', 'user']);
     expect(first?.messages[0]?.content).toContain('Nobody is insulted.');
     expect(first).toMatchObject({ temperature: 0, response_format: { type: 'json_schema' } });
@@ -103,7 +73,7 @@ describe('a model as judge', () => {
     const box = await open({ workflows: { [name]: { run: (input: unknown) => input } } });
     await create(box, { sides: ['workflow-input'], attachment: { kind: 'workflow', name } });
     for (let time = 0; time < 3; time++) await startWorkflow(box, name, { text: 'the same' });
-    expect(asked).toHaveLength(1);
+    expect(provider.asked).toHaveLength(1);
   });
 
   test('judges what an agent says before anybody reads it, and the arguments of its calls', async () => {
@@ -177,11 +147,11 @@ describe('a model as judge', () => {
     expect(
       (await call(box, 'POST /api/guardrails/test', { text: 'idiot', rule: { ...rule, action: 'mask' } })).status,
     ).toBe(400);
-    asked = [];
+    provider.asked.length = 0;
     expect(await call(box, 'POST /api/guardrails/test', { text: 'x'.repeat(200_001), rule })).toMatchObject({
       body: { verdict: 'block', hits: [{ reason: expect.stringContaining('200000') as string }] },
     });
-    expect(asked).toEqual([]);
+    expect(provider.asked).toEqual([]);
   });
 });
 
@@ -211,7 +181,7 @@ test('who may not change rules tries none that asks a model', async () => {
         status: 403,
         body: { code: 'forbidden', details: { permission: 'guardrails:write' } },
       });
-      expect(asked).toEqual([]);
+      expect(provider.asked).toEqual([]);
     }
     expect(await call(box, 'POST /api/guardrails/test', text, await as('member'))).toMatchObject({
       status: 200,
@@ -225,14 +195,3 @@ test('who may not change rules tries none that asks a model', async () => {
     await plane.close();
   }
 });
-
-// --- internal ---
-
-async function forward(url: string, { headers }: IncomingMessage, body: unknown): Promise<string> {
-  const response = await fetch(`${url}/chat/completions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: headers.authorization ?? '' },
-    body: JSON.stringify(body),
-  });
-  return response.text();
-}

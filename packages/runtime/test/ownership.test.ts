@@ -240,7 +240,13 @@ const SUBJECT_OF: [RegExp, keyof Subjects][] = [
   [/^\/api\/approvals\/:id/, 'approval'],
   [/^\/api\/workflows\/:name\/queue\/:triggerId/, 'queued'],
 ];
-const BODIES: Record<string, object> = { 'approvals.decide': { decision: 'approve' } };
+const BODIES: Record<string, object> = {
+  'approvals.decide': { decision: 'approve' },
+  'runs.fork': { from: 'start', etag: 'none' },
+  'runs.rewind': { from: 'start', etag: 'none' },
+};
+/** What a read needs in its address. */
+const QUERIES: Record<string, string> = { 'runs.fork_preview': '?from=start' };
 
 function fill(route: string, kind: keyof Subjects, { step, ...subject }: Subjects): string {
   return route
@@ -249,6 +255,9 @@ function fill(route: string, kind: keyof Subjects, { step, ...subject }: Subject
     .replace(':stepId', step)
     .replace(':name', kind === 'queued' ? NAMES.own : 'default');
 }
+
+const toRoute = ({ id, route }: (typeof OPERATIONS)[number], kind: keyof Subjects, subject: Subjects): string =>
+  fill(route, kind, subject) + (QUERIES[id] ?? '');
 
 const NONE: Subjects = { run: ABSENT, session: ABSENT, approval: ABSENT, step: ABSENT, queued: ABSENT };
 const isLetIn = (status: number): boolean => ![401, 403, 404].includes(status) && status < 500;
@@ -299,7 +308,7 @@ test('what is owned is shown to whoever owns it and to the seats that may, and e
       }
       for (const who of house.callers) {
         const at = async (whose: Whose, subject: Subjects): Promise<Seen> => {
-          const seen = await send(house, fill(operation.route, kind, subject), who.headers, BODIES[operation.id]);
+          const seen = await send(house, toRoute(operation, kind, subject), who.headers, BODIES[operation.id]);
           const expected = expectedOf(who, operation, whose);
           cells++;
           if (!isAs(expected, seen.status))

@@ -1,5 +1,5 @@
 import type { Attempt } from '../../engine/call.ts';
-import { createDeadline } from '../../engine/run/deadline.ts';
+import { createDeadline } from '../../engine/run/attempt-deadline.ts';
 import { contextOf } from '../../engine/started-by.ts';
 import { parseWith } from '../../schema/schema.ts';
 import type { ToolContext } from '../../definitions/agent.ts';

@@ -7,7 +7,7 @@ export interface ApprovalRequest {
   title: string;
   /** What the person needs to see. */
   payload?: unknown;
-  /** After this time `fallback` decides. Default: it waits for ever. */
+  /** After this time `fallback` decides, which `engine/run/waits.ts` sees to. Default: it waits for ever. */
   timeout?: number | string | Date;
   /** Default `reject`. */
   fallback?: 'approve' | 'reject';

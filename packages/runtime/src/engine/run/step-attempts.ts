@@ -6,7 +6,7 @@ import { resultBytesOf } from '../limits.ts';
 import { decode, encode } from '../serialize.ts';
 import { redactFor } from '../values/redact.ts';
 import { AbortingAnswer } from '../values/signals.ts';
-import { createDeadline } from './deadline.ts';
+import { createDeadline } from './attempt-deadline.ts';
 import type { Driver } from './driver.ts';
 import { encodeError, encodeResult, isFatal, retryTime } from './outcome.ts';
 import type { RecordFields } from './recorder.ts';

@@ -2,7 +2,7 @@ import type { WriteMark } from '../../stores/write-mark.ts';
 import type { Call } from '../call.ts';
 import type { StepContext } from '../context.ts';
 import type { Spent } from '../journal/run.ts';
-import type { Deadline } from './deadline.ts';
+import type { Deadline } from './attempt-deadline.ts';
 import type { RunHandle } from '../handle.ts';
 import { addTokens } from './outcome.ts';
 import { keyRunId } from './seed.ts';
