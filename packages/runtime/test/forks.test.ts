@@ -32,7 +32,11 @@ async function openOrders() {
   };
   const box = await boxes.open({
     agents: { helper: defineDeepAgent({ name: 'helper', instructions: '' }) },
-    workflows: { orders, naps: { run: () => sleep('1h') } },
+    workflows: {
+      orders,
+      naps: { run: () => sleep('1h') },
+      alone: { run: () => sleep('1h'), serial: { onConflict: 'replace' } },
+    },
   });
   return { box, calls };
 }
@@ -120,6 +124,9 @@ describe('a fork', () => {
       input: { item: 'pen' },
       forkedFrom: { runId: source, step: null },
     });
+    // It is a start of whoever gave it that.
+    const { startedBy } = (await send(box, `/api/runs/${String(body.runId)}`)).body as { startedBy: Json };
+    expect([startedBy.name, startedBy.retriedBy]).toEqual(['owner', undefined]);
     expect(calls).toHaveLength(6);
   });
 
@@ -167,6 +174,17 @@ describe('a fork', () => {
     await (await box.request('/wire-a/v1/chat/completions', { method: 'POST', headers, body })).text();
     const [turn] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
     expect(await preview(box, turn?.runId, 'start')).toMatchObject({ status: 409, body: { code: 'run_not_forkable' } });
+  });
+
+  test('of the run that holds a lock leaves it that, whatever a start would do', async () => {
+    const { box } = await openOrders();
+    const runId = await startWorkflow(box, 'alone', {});
+    await until(async () => (await box.journal.getRun(runId))?.status === 'waiting');
+    expect(await fork(box, runId, { from: 'start' })).toMatchObject({ status: 409, body: { code: 'workflow_busy' } });
+    expect((await box.journal.getRun(runId))?.status).toBe('waiting');
+    const { body } = await fork(box, runId, { from: 'start', as: 'rewind' });
+    expect((await finish(box, runId)).status).toBe('cancelled');
+    await until(async () => (await box.journal.getRun(String(body.runId)))?.status === 'waiting');
   });
 });
 

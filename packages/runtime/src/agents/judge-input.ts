@@ -35,7 +35,8 @@ export async function judgeTurnInput(
   // A result that a client brings comes with what it asks.
   const resultRules = given && asBlocking(given);
   if (!rules && !resultRules) return input;
-  const newFrom = input.messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+  // A session has what comes again: all there is of an input on one is new, whatever a client takes for an answer.
+  const newFrom = input.session ? 0 : input.messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const findings = createFindings();
   const judgedResults = createFindings();
   const about = { spent: new Map<string, number>() };

@@ -78,14 +78,14 @@ export function createRunForks(options: ForksOptions): RunForks {
       if (!isRepeat) requireHooks(planned);
       if (!isRepeat && planned.etag !== etag) throw changed();
       const { marks, ...edited } = { marks: {}, ...(await edit(run, planned, how)) };
+      const input = 'input' in edited ? edited.input : decode(await engine.whole(run.input));
+      // What may still refuse it comes first.
+      const flow = lockOf(run.name, input);
       // Its clean-up would undo what the new run takes as done. A crash right behind it leaves a run that was cancelled.
       if (as === 'rewind' && !isRepeat && !isFinal(run.status)) await engine.cancel(run.runId, rewound());
-      const input = 'input' in edited ? edited.input : decode(await engine.whole(run.input));
-      const flow = lockOf(run.name, input);
       const result = await startFlow(
         { engine, isOwn: () => true, isOwnStart: async () => true },
-        // To be answered with another run is no fork.
-        { ...flow, onConflict: flow.onConflict === 'join' ? 'reject' : flow.onConflict },
+        { ...flow, onConflict: toForkConflict(flow, as) },
         async ({ serial }) =>
           engine.fork((await journal.getRun(runId)) ?? run, {
             trigger: as,
@@ -109,6 +109,12 @@ function byCaller(caller: Caller | undefined, marks: Record<string, string>) {
   return caller
     ? { forkedBy: toStartedBy(caller), marks: { ...toChargedMark(chargedBy(caller)), ...marks } }
     : { marks };
+}
+
+/** To be answered with another run is no fork, and to end the run it is of is a rewind. */
+function toForkConflict({ onConflict }: Flow, as: ForkHow['as']): Flow['onConflict'] {
+  if (onConflict === 'join' || (onConflict === 'replace' && as === 'fork')) return 'reject';
+  return onConflict;
 }
 
 function digestOfRequest({ from, as, etag, args, input }: ForkHow): string {

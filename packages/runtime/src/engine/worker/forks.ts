@@ -149,7 +149,7 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
           input,
           retryOf: run.runId,
           attributes: marksFor(run, { marks, id, hasOwnInput: given !== undefined }),
-          startedBy: forkedBy ? JSON.stringify(toRetriedBy(run, forkedBy)) : run.startedBy,
+          startedBy: toStarter(run, { forkedBy, hasOwnInput: given !== undefined }),
           ...(timeoutMs === null ? {} : { timeoutMs }),
           ...(isWhole ? {} : { seed: forkedSeed(run, { runId: made.runId, call }), records }),
           ...(idempotency && {
@@ -185,6 +185,15 @@ function marksFor(
   const heldBefore = held === undefined || hasOwnInput ? {} : { [HELD]: held };
   const all = { ...kept, ...heldBefore, ...marks, ...(id === undefined ? {} : { [OWN_ID]: id }) };
   return Object.keys(all).length > 0 ? JSON.stringify(all) : null;
+}
+
+/** Whose it is: its source's, with who asked for it. One that is given an input of its own is a start of whoever gives it. */
+function toStarter(
+  run: RunRow,
+  { forkedBy, hasOwnInput }: { forkedBy: StartedBy | undefined; hasOwnInput: boolean },
+): string | null {
+  if (!forkedBy) return run.startedBy;
+  return JSON.stringify(hasOwnInput ? forkedBy : toRetriedBy(run, forkedBy));
 }
 
 function readMarks(run: RunRow): Partial<Record<string, string>> {
