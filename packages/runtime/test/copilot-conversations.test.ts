@@ -141,7 +141,7 @@ test('"what did the agent spend this week": the tokens of its turns, for whoever
   await until(async () => (await itemsOf(`/api/usage?kind=agent&id=triage`)).length > 0);
   const from = new Date(Date.now() - 7 * 86_400_000).toISOString();
   const plays = inTurn(
-    ...finds('what did the agent triage spend this week', 'runs.stats', () => read('usage.list', SPENT)),
+    ...finds('what did the agent triage spend this week', 'usage.list', () => read('usage.list', SPENT)),
     (last) => (codeOf(last) === undefined ? read('discovery.get', {}) : read('runs.stats', { name: 'triage', from })),
     (last) => JSON.stringify(last),
   );

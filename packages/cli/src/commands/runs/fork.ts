@@ -60,6 +60,8 @@ function defineFork(as: ForkPreview['as'], { examples }: { examples: readonly [s
     // An empty text is reported as what it is: not JSON.
     mayBeEmpty: ['args', 'input'],
     async run({ id, from, yes, 'dry-run': isDry, 'idempotency-key': key, ...given }, context) {
+      if ((from as string | undefined) === undefined)
+        throw usageError(`"svc runs ${as}" needs --from.`, `For example: ${examples[0]}`);
       const args = await readJson({ flag: 'args', text: given.args, file: undefined }, context);
       if (from.length > LONGEST) throw usageError(`--from does not take "${from}".`, 'Name a step of the run.');
       if (args !== undefined && !Array.isArray(args))
