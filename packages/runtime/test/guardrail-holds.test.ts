@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/index.ts';
 import { createAgent, say, serveAgui, setupAgui, toldModel } from './_agui.ts';
 import type { AguiBox, Calls } from './_agui.ts';
 import { call, json, until } from './_setup.ts';
@@ -112,6 +114,39 @@ describe('a call that a rule holds', () => {
       expect(choices[0]).toMatchObject({ finish_reason: 'content_filter' });
       expect(JSON.stringify(choices)).not.toContain('tool_calls');
     }));
+});
+
+const addRule = async ({ box }: Pick<AguiBox, 'box'>, name: string, side: string) => {
+  const check = { kind: 'words', words: ['forbidden'] };
+  const attachment = { kind: 'agent', name };
+  const given = { name: `held-${++names}`, check, sides: [side], action: 'hold', attachment };
+  expect((await call(box, 'POST /api/guardrails', given)).status).toBe(201);
+};
+
+describe('a text of a sub-agent that a rule holds', () => {
+  test.each([
+    ['its task', 'agent-input', 'say:Not forbidden.'],
+    ['its answer', 'agent-output', 'say:It is forbidden.'],
+  ])('is told of behind all that the turn above has done, also to who asks again: %s', async (_, side, description) => {
+    const agent = `lead-${++names}`;
+    const add = defineTool({ description: 'Adds.', inputSchema: z.object({ a: z.number() }), execute: ({ a }) => a });
+    const child = { name: 'child', description: 'Does it.' };
+    const lead = defineDeepAgent({ name: agent, tools: { add }, subagents: [child] });
+    const box = await boxes.open({ agents: { [agent]: lead } });
+    await addRule({ box }, `${agent}/child`, side);
+    const task = JSON.stringify({ subagent_type: 'child', description });
+    const content = `tool:add {"a":1}\ntool:add {"a":2}\ntool:task ${task}\nsay:Done.`;
+    const ask = async () => {
+      const headers = { authorization: 'Bearer dev', 'x-svc-session': agent, 'idempotency-key': agent };
+      const given = json({ model: agent, messages: [{ role: 'user', content }] }, { headers });
+      const answer = await box.request('/wire-a/v1/chat/completions', given);
+      return (await answer.json()) as { choices: object[]; usage: { completion_tokens: number } };
+    };
+    const first = await ask();
+    expect(first.choices).toMatchObject([{ svc: { interrupts: [{ id: expect.any(String) }] } }]);
+    const again = await ask();
+    expect([again.choices, again.usage]).toEqual([first.choices, first.usage]);
+  });
 });
 
 describe('a rule that holds', () => {
