@@ -1,9 +1,10 @@
+import { HttpAgent } from '@ag-ui/client';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/index.ts';
-import { createAgent, say, serveAgui, setupAgui, toldModel } from './_agui.ts';
-import type { AguiBox, Calls } from './_agui.ts';
-import { call, json, until } from './_setup.ts';
+import { createAgent, say, serveAgui, setupAgui, textOf, toldModel } from './_agui.ts';
+import type { AguiBox, Calls, Received } from './_agui.ts';
+import { call, json, startProvider, toModelStream, until } from './_setup.ts';
 
 const boxes = setupAgui();
 let names = 0;
@@ -122,6 +123,68 @@ const addRule = async ({ box }: Pick<AguiBox, 'box'>, name: string, side: string
   const given = { name: `held-${++names}`, check, sides: [side], action: 'hold', attachment };
   expect((await call(box, 'POST /api/guardrails', given)).status).toBe(201);
 };
+
+describe('a call that stands before a text that a rule holds', () => {
+  const ARGS = '{"q":"x"}';
+  const own = { name: 'own', description: 'Of the client.', parameters: { type: 'object' } };
+  const open = async (tool: string) => {
+    const agent = `caller-${++names}`;
+    const replies = [
+      toModelStream(
+        [
+          { content: 'So. ' },
+          { tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: tool, arguments: ARGS } }] },
+          { content: 'It is forbidden.' },
+        ],
+        'tool_calls',
+      ),
+    ];
+    const provider = await startProvider((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(replies.shift() ?? toModelStream([{ content: 'Done.' }]));
+    });
+    const ran: string[] = [];
+    const look = defineTool({
+      description: 'Looks.',
+      inputSchema: z.object({ q: z.string() }),
+      execute: ({ q }) => void ran.push(q),
+    });
+    const agents = { helper: createAgent(), [agent]: defineDeepAgent({ name: agent, tools: { look } }) };
+    const box = await boxes.open({ agents, provider: { baseUrl: provider.url } });
+    await addRule({ box }, agent, 'agent-output');
+    const { url } = await serveAgui(box);
+    const headers = { authorization: 'Bearer dev' };
+    const client = new HttpAgent({ url: url.replace('helper', agent), threadId: agent, headers });
+    const asked = await say(client, 'Go.', { tools: [own] });
+    expect([textOf(asked), asked.interrupts.length, callsOf(asked)]).toEqual(['So. It is ', 1, []]);
+    expect(ran).toEqual([]);
+    const decide = (decision: 'approve' | 'reject') =>
+      say(client, undefined, {
+        tools: [own],
+        resume: [{ interruptId: asked.interrupts[0]?.id ?? '', status: 'resolved', payload: { decision } }],
+      });
+    return { decide, ran, client };
+  };
+  const callsOf = ({ events }: Received) =>
+    events
+      .filter(({ type }) => type === 'TOOL_CALL_START' || type === 'TOOL_CALL_ARGS')
+      .map(({ toolCallName, delta }) => toolCallName ?? delta);
+
+  test.each(['own', 'look'])('comes once, behind it, when it is approved: %s', async (tool) => {
+    const { decide, ran } = await open(tool);
+    const more = await decide('approve');
+    expect(callsOf(more)).toEqual([tool, ARGS]);
+    expect(textOf(more)).toBe(tool === 'own' ? 'forbidden.' : 'forbidden.Done.');
+    expect(ran).toEqual(tool === 'own' ? [] : ['x']);
+  });
+
+  test.each(['own', 'look'])('never comes when it is rejected: %s', async (tool) => {
+    const { decide, ran, client } = await open(tool);
+    expect(callsOf(await decide('reject'))).toEqual([]);
+    expect(JSON.stringify(client.messages)).not.toContain('toolCalls');
+    expect(ran).toEqual([]);
+  });
+});
 
 describe('a text of a sub-agent that a rule holds', () => {
   test.each([
