@@ -4,13 +4,20 @@ import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/index.ts';
 import { createAgent, say, serveAgui, setupAgui, textOf, toldModel } from './_agui.ts';
 import type { AguiBox, Calls, Received } from './_agui.ts';
-import { call, json, startProvider, toModelStream, until } from './_setup.ts';
+import { call, finish, json, startProvider, toModelStream, until } from './_setup.ts';
 
 const boxes = setupAgui();
 let names = 0;
 
 /** What does not fit it is a hit: amounts over ten. */
 const SMALL = { kind: 'schema', schema: { type: 'object', properties: { amount: { type: 'number', maximum: 10 } } } };
+
+interface Waiting {
+  approvalId: string;
+  runId: string;
+  title: string;
+  payload: object;
+}
 
 interface Held extends AguiBox {
   /** Its approval, of the call that waits. */
@@ -119,7 +126,7 @@ describe('a call that a rule holds', () => {
 
 const addRule = async ({ box }: Pick<AguiBox, 'box'>, name: string, side: string) => {
   const check = { kind: 'words', words: ['forbidden'] };
-  const attachment = { kind: 'agent', name };
+  const attachment = { kind: side === 'workflow-input' ? 'workflow' : 'agent', name };
   const given = { name: `held-${++names}`, check, sides: [side], action: 'hold', attachment };
   expect((await call(box, 'POST /api/guardrails', given)).status).toBe(201);
 };
@@ -209,6 +216,56 @@ describe('a text of a sub-agent that a rule holds', () => {
     expect(first.choices).toMatchObject([{ svc: { interrupts: [{ id: expect.any(String) }] } }]);
     const again = await ask();
     expect([again.choices, again.usage]).toEqual([first.choices, first.usage]);
+  });
+});
+
+describe('a long input that a rule holds', () => {
+  const LONG = `forbidden ${'x'.repeat(200_000)}`;
+  const open = async () => {
+    const name = `long-${++names}`;
+    const helper = defineDeepAgent({ name });
+    const workflows = { [name]: { run: ({ note }: { note: string }) => note.length } };
+    const box = await boxes.open({ agents: { [name]: helper }, workflows });
+    return { name, box };
+  };
+  const pending = async ({ box }: Pick<AguiBox, 'box'>, name: string) => {
+    const { items } = (await call<{ items: Waiting[] }>(box, 'GET /api/approvals?status=pending&source=guardrail'))
+      .body;
+    return items.find(({ title }) => title.includes(name));
+  };
+
+  test('of a workflow is shown as far as one reads it, and goes on whole', async () => {
+    const { name, box } = await open();
+    await addRule({ box }, name, 'workflow-input');
+    const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, { note: LONG });
+    await until(async () => (await pending({ box }, name)) !== undefined);
+    const { approvalId } = (await pending({ box }, name)) as Waiting;
+    const { payload } = (await call<Waiting>(box, `GET /api/approvals/${approvalId}`)).body;
+    expect(payload).toMatchObject({
+      workflow: name,
+      input: expect.stringMatching(/^{"note":"forbidden x+…$/),
+      cut: ['input'],
+    });
+    expect(JSON.stringify(payload).length).toBeLessThan(70_000);
+    const again = await box.restart();
+    await call(again, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+    expect(await finish(again, body.runId)).toMatchObject({ status: 'completed', output: LONG.length });
+  });
+
+  test('of an agent is shown so, too', async () => {
+    const { name, box } = await open();
+    await addRule({ box }, name, 'agent-input');
+    const messages = [LONG, 'say:Done.'].map((content) => ({ role: 'user', content }));
+    const headers = { authorization: 'Bearer dev', 'x-svc-session': name };
+    await box.request('/wire-a/v1/chat/completions', json({ model: name, messages }, { headers }));
+    const { approvalId, runId } = (await pending({ box }, name)) as Waiting;
+    const { payload } = (await call<Waiting>(box, `GET /api/approvals/${approvalId}`)).body;
+    expect(payload).toMatchObject({ agent: name, messages: expect.stringContaining('forbidden'), cut: ['messages'] });
+    expect(JSON.stringify(payload).length).toBeLessThan(70_000);
+    const again = await box.restart();
+    await call(again, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+    expect(await finish(again, runId)).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+    expect(toldModel(again).map(({ content }) => content)).toEqual([LONG, 'say:Done.']);
   });
 });
 
