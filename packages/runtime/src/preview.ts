@@ -21,11 +21,12 @@ export function previewOfLarge(value: unknown): string | undefined {
   return Buffer.byteLength(json) > LISTED_BYTES ? beginningOf(json) : undefined;
 }
 
-// --- internal ---
-
-function beginningOf(json: string): string {
-  return json.length < SHOWN ? json : `${json.slice(0, SHOWN).replace(HALF_CHARACTER, '')}${GONE}`;
+/** So many characters of it, and a `…` where there are more. */
+export function beginningOf(json: string, shown = SHOWN): string {
+  return json.length < shown ? json : `${json.slice(0, shown).replace(HALF_CHARACTER, '')}${GONE}`;
 }
+
+// --- internal ---
 
 const GONE = '…';
 const HALF_CHARACTER = /[\ud800-\udbff]$/;

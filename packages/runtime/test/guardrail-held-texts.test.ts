@@ -1,9 +1,9 @@
 import { HttpAgent } from '@ag-ui/client';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/index.ts';
+import { continueAsNew, defineDeepAgent, defineTool, FatalError } from '../src/index.ts';
 import { say, setupAgui, serveAgui, textOf, toldModel } from './_agui.ts';
-import { call, finish, json, until } from './_setup.ts';
+import { call, finish, json, toStep, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupAgui();
@@ -152,6 +152,42 @@ describe('the input of a workflow that a rule holds', () => {
     await finish(box, held);
     await finish(box, await fork(held, 'fine again'));
     expect(begun).toEqual([{ note: 'fine' }, { note: 'forbidden' }, { note: 'fine again' }]);
+  });
+
+  test('holds no run that repeats one of its chain, which has gone on with an input of its own', async () => {
+    const name = newName('chain');
+    let isBroken = true;
+    const end = toStep('end', () => {
+      if (isBroken) throw new FatalError('No.');
+      return 'over';
+    });
+    const count = toStep('count', () => 1);
+    const run = async ({ n, note }: { n: number; note: string }) => {
+      await count();
+      return n === 0 ? continueAsNew({ n: 1, note }) : end();
+    };
+    const box = await boxes.open({ workflows: { [name]: { run } } });
+    await rule(box, 'workflow-input', 'workflow', name);
+    const input = { n: 0, note: 'forbidden' };
+    const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, input);
+    await until(async () => (await pendingOf(box, body.runId)).length === 1);
+    const [asked] = await pendingOf(box, body.runId);
+    await decide(box, asked?.approvalId ?? '', { decision: 'approve' });
+    let runId = '';
+    await until(async () => {
+      const [last] = await box.journal.listRuns({ kind: 'workflow', name }, { limit: 1 });
+      if (last?.status === 'failed') ({ runId } = last);
+      return runId !== '';
+    });
+    expect(runId).not.toBe(body.runId);
+    isBroken = false;
+    for (const from of ['failed-step', 'start']) {
+      const retry = await call(box, `POST /api/runs/${runId}/retry`, { from });
+      expect(await finish(box, String(retry.body.runId))).toMatchObject({ status: 'completed', output: 'over' });
+    }
+    const { body: plan } = await call<{ etag: string }>(box, `GET /api/runs/${runId}/fork?from=start`);
+    const fork = await call(box, `POST /api/runs/${runId}/fork`, { from: 'start', etag: plan.etag });
+    expect(await finish(box, String(fork.body.runId))).toMatchObject({ status: 'completed', output: 'over' });
   });
 });
 

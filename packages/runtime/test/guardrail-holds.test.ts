@@ -1,13 +1,23 @@
+import { HttpAgent } from '@ag-ui/client';
 import { describe, expect, test } from 'vitest';
-import { createAgent, say, serveAgui, setupAgui, toldModel } from './_agui.ts';
-import type { AguiBox, Calls } from './_agui.ts';
-import { call, json, until } from './_setup.ts';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/index.ts';
+import { createAgent, say, serveAgui, setupAgui, textOf, toldModel } from './_agui.ts';
+import type { AguiBox, Calls, Received } from './_agui.ts';
+import { call, finish, json, startProvider, toModelStream, until } from './_setup.ts';
 
 const boxes = setupAgui();
 let names = 0;
 
 /** What does not fit it is a hit: amounts over ten. */
 const SMALL = { kind: 'schema', schema: { type: 'object', properties: { amount: { type: 'number', maximum: 10 } } } };
+
+interface Waiting {
+  approvalId: string;
+  runId: string;
+  title: string;
+  payload: object;
+}
 
 interface Held extends AguiBox {
   /** Its approval, of the call that waits. */
@@ -112,6 +122,151 @@ describe('a call that a rule holds', () => {
       expect(choices[0]).toMatchObject({ finish_reason: 'content_filter' });
       expect(JSON.stringify(choices)).not.toContain('tool_calls');
     }));
+});
+
+const addRule = async ({ box }: Pick<AguiBox, 'box'>, name: string, side: string) => {
+  const check = { kind: 'words', words: ['forbidden'] };
+  const attachment = { kind: side === 'workflow-input' ? 'workflow' : 'agent', name };
+  const given = { name: `held-${++names}`, check, sides: [side], action: 'hold', attachment };
+  expect((await call(box, 'POST /api/guardrails', given)).status).toBe(201);
+};
+
+describe('a call that stands before a text that a rule holds', () => {
+  const ARGS = '{"q":"x"}';
+  const own = { name: 'own', description: 'Of the client.', parameters: { type: 'object' } };
+  const open = async (tool: string) => {
+    const agent = `caller-${++names}`;
+    const replies = [
+      toModelStream(
+        [
+          { content: 'So. ' },
+          { tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: tool, arguments: ARGS } }] },
+          { content: 'It is forbidden.' },
+        ],
+        'tool_calls',
+      ),
+    ];
+    const provider = await startProvider((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(replies.shift() ?? toModelStream([{ content: 'Done.' }]));
+    });
+    const ran: string[] = [];
+    const look = defineTool({
+      description: 'Looks.',
+      inputSchema: z.object({ q: z.string() }),
+      execute: ({ q }) => void ran.push(q),
+    });
+    const agents = { helper: createAgent(), [agent]: defineDeepAgent({ name: agent, tools: { look } }) };
+    const box = await boxes.open({ agents, provider: { baseUrl: provider.url } });
+    await addRule({ box }, agent, 'agent-output');
+    const { url } = await serveAgui(box);
+    const headers = { authorization: 'Bearer dev' };
+    const client = new HttpAgent({ url: url.replace('helper', agent), threadId: agent, headers });
+    const asked = await say(client, 'Go.', { tools: [own] });
+    expect([textOf(asked), asked.interrupts.length, callsOf(asked)]).toEqual(['So. It is ', 1, []]);
+    expect(ran).toEqual([]);
+    const decide = (decision: 'approve' | 'reject') =>
+      say(client, undefined, {
+        tools: [own],
+        resume: [{ interruptId: asked.interrupts[0]?.id ?? '', status: 'resolved', payload: { decision } }],
+      });
+    return { decide, ran, client };
+  };
+  const callsOf = ({ events }: Received) =>
+    events
+      .filter(({ type }) => type === 'TOOL_CALL_START' || type === 'TOOL_CALL_ARGS')
+      .map(({ toolCallName, delta }) => toolCallName ?? delta);
+
+  test.each(['own', 'look'])('comes once, behind it, when it is approved: %s', async (tool) => {
+    const { decide, ran } = await open(tool);
+    const more = await decide('approve');
+    expect(callsOf(more)).toEqual([tool, ARGS]);
+    expect(textOf(more)).toBe(tool === 'own' ? 'forbidden.' : 'forbidden.Done.');
+    expect(ran).toEqual(tool === 'own' ? [] : ['x']);
+  });
+
+  test.each(['own', 'look'])('never comes when it is rejected: %s', async (tool) => {
+    const { decide, ran, client } = await open(tool);
+    expect(callsOf(await decide('reject'))).toEqual([]);
+    expect(JSON.stringify(client.messages)).not.toContain('toolCalls');
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('a text of a sub-agent that a rule holds', () => {
+  test.each([
+    ['its task', 'agent-input', 'say:Not forbidden.'],
+    ['its answer', 'agent-output', 'say:It is forbidden.'],
+  ])('is told of behind all that the turn above has done, also to who asks again: %s', async (_, side, description) => {
+    const agent = `lead-${++names}`;
+    const add = defineTool({ description: 'Adds.', inputSchema: z.object({ a: z.number() }), execute: ({ a }) => a });
+    const child = { name: 'child', description: 'Does it.' };
+    const lead = defineDeepAgent({ name: agent, tools: { add }, subagents: [child] });
+    const box = await boxes.open({ agents: { [agent]: lead } });
+    await addRule({ box }, `${agent}/child`, side);
+    const task = JSON.stringify({ subagent_type: 'child', description });
+    const content = `tool:add {"a":1}\ntool:add {"a":2}\ntool:task ${task}\nsay:Done.`;
+    const ask = async () => {
+      const headers = { authorization: 'Bearer dev', 'x-svc-session': agent, 'idempotency-key': agent };
+      const given = json({ model: agent, messages: [{ role: 'user', content }] }, { headers });
+      const answer = await box.request('/wire-a/v1/chat/completions', given);
+      return (await answer.json()) as { choices: object[]; usage: { completion_tokens: number } };
+    };
+    const first = await ask();
+    expect(first.choices).toMatchObject([{ svc: { interrupts: [{ id: expect.any(String) }] } }]);
+    const again = await ask();
+    expect([again.choices, again.usage]).toEqual([first.choices, first.usage]);
+  });
+});
+
+describe('a long input that a rule holds', () => {
+  const LONG = `forbidden ${'x'.repeat(200_000)}`;
+  const open = async () => {
+    const name = `long-${++names}`;
+    const helper = defineDeepAgent({ name });
+    const workflows = { [name]: { run: ({ note }: { note: string }) => note.length } };
+    const box = await boxes.open({ agents: { [name]: helper }, workflows });
+    return { name, box };
+  };
+  const pending = async ({ box }: Pick<AguiBox, 'box'>, name: string) => {
+    const { items } = (await call<{ items: Waiting[] }>(box, 'GET /api/approvals?status=pending&source=guardrail'))
+      .body;
+    return items.find(({ title }) => title.includes(name));
+  };
+
+  test('of a workflow is shown as far as one reads it, and goes on whole', async () => {
+    const { name, box } = await open();
+    await addRule({ box }, name, 'workflow-input');
+    const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, { note: LONG });
+    await until(async () => (await pending({ box }, name)) !== undefined);
+    const { approvalId } = (await pending({ box }, name)) as Waiting;
+    const { payload } = (await call<Waiting>(box, `GET /api/approvals/${approvalId}`)).body;
+    expect(payload).toMatchObject({
+      workflow: name,
+      input: expect.stringMatching(/^{"note":"forbidden x+…$/),
+      cut: ['input'],
+    });
+    expect(JSON.stringify(payload).length).toBeLessThan(70_000);
+    const again = await box.restart();
+    await call(again, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+    expect(await finish(again, body.runId)).toMatchObject({ status: 'completed', output: LONG.length });
+  });
+
+  test('of an agent is shown so, too', async () => {
+    const { name, box } = await open();
+    await addRule({ box }, name, 'agent-input');
+    const messages = [LONG, 'say:Done.'].map((content) => ({ role: 'user', content }));
+    const headers = { authorization: 'Bearer dev', 'x-svc-session': name };
+    await box.request('/wire-a/v1/chat/completions', json({ model: name, messages }, { headers }));
+    const { approvalId, runId } = (await pending({ box }, name)) as Waiting;
+    const { payload } = (await call<Waiting>(box, `GET /api/approvals/${approvalId}`)).body;
+    expect(payload).toMatchObject({ agent: name, messages: expect.stringContaining('forbidden'), cut: ['messages'] });
+    expect(JSON.stringify(payload).length).toBeLessThan(70_000);
+    const again = await box.restart();
+    await call(again, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+    expect(await finish(again, runId)).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+    expect(toldModel(again).map(({ content }) => content)).toEqual([LONG, 'say:Done.']);
+  });
 });
 
 describe('a rule that holds', () => {

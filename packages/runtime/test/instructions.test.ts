@@ -31,8 +31,8 @@ const systemOf = (box: TestBox) =>
   )?.content;
 
 /** A turn of a session that waits for an approval. Answers its run. */
-async function pause(box: TestBox): Promise<string> {
-  const body = { model: 'clerk', messages: [{ role: 'user', content: 'tool:refund {"amount":5}; say:Done.' }] };
+async function pause(box: TestBox, content = 'tool:refund {"amount":5}; say:Done.'): Promise<string> {
+  const body = { model: 'clerk', messages: [{ role: 'user', content }] };
   const headers = { authorization: 'Bearer dev', 'x-svc-session': 'ada' };
   await box.request('/wire-a/v1/chat/completions', json(body, { headers }));
   const [run] = await box.journal.listRuns({ kind: 'agent' }, { limit: 1 });
@@ -55,6 +55,35 @@ test('instructions that are fetched are those of the whole turn, over an approva
   const box = await before.restart(program);
   await approve(box);
   expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+  expect([systemOf(box), rules.asked()]).toEqual(['Rule 1.', 1]);
+});
+
+test('instructions that are fetched behind what a rule holds are a step all the same, asked once over restarts', async () => {
+  const rules = await serveRules();
+  const program = agentWith(async () => (await fetch(rules.url)).text());
+  const before = await boxes.open(program);
+  const check = { kind: 'words', words: ['forbidden'] };
+  const rule = {
+    name: 'held',
+    check,
+    sides: ['agent-input'],
+    action: 'hold',
+    attachment: { kind: 'agent', name: 'clerk' },
+  };
+  expect((await call(before, 'POST /api/guardrails', rule)).status).toBe(201);
+  const runId = await pause(before, 'tool:refund {"amount":6}; say:Not forbidden.');
+  expect(rules.asked()).toBe(0);
+  const next = await before.restart(program);
+  await approve(next);
+  await until(() => rules.asked() === 1);
+  const isOfCall = async () =>
+    (await call(next, 'GET /api/approvals?status=pending&source=tool')).body.items as object[];
+  await until(async () => (await isOfCall()).length === 1);
+  const box = await next.restart(program);
+  await approve(box);
+  expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: { content: 'Not forbidden.' } });
+  const { body } = await call<{ items: { name: string }[] }>(box, `GET /api/runs/${runId}/steps`);
+  expect(body.items.filter(({ name }) => name === 'instructions')).toHaveLength(1);
   expect([systemOf(box), rules.asked()]).toEqual(['Rule 1.', 1]);
 });
 

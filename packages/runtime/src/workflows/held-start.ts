@@ -1,5 +1,6 @@
 import { askAboutText } from '../approvals/held-text.ts';
 import type { HeldBy } from '../approvals/held-text.ts';
+import { toShownInput } from '../approvals/shown-input.ts';
 import { HELD, heldOf } from '../engine/box-marks.ts';
 import type { RunHandle } from '../engine/handle.ts';
 import { bodyOf } from '../engine/primitives/hook.ts';
@@ -34,7 +35,7 @@ async function waitFor(execution: RunHandle, { workflow, input, heldBy }: HeldSt
     side: 'workflow-input',
     place: `workflow ${workflow}`,
     title: `Start "${workflow}" with this?`,
-    payload: { workflow, input },
+    payload: toShownInput({ workflow, input }),
     heldBy,
   });
   const { approved, timedOut } = await answer;

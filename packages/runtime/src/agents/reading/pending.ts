@@ -176,8 +176,8 @@ function isOpen({ run }: TaskRun): boolean {
   return !isFinal(run.status);
 }
 
-/** As the turn above has it: a client knows the call that handed on the task, and none of those within it. */
-function toTurnAbove({ run, callId }: TaskRun, interrupt: Interrupt): Interrupt {
+/** As the turn above has it: a client knows the call that handed on the task, and no call or step within it. */
+function toTurnAbove({ run, callId }: TaskRun, { step: _own, ...interrupt }: Interrupt): Interrupt {
   return { agent: run.name, ...interrupt, callId };
 }
 

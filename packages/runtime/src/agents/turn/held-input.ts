@@ -1,4 +1,5 @@
 import { askAboutText } from '../../approvals/held-text.ts';
+import { toShownInput } from '../../approvals/shown-input.ts';
 import type { RunHandle } from '../../engine/handle.ts';
 import { toRefusal } from '../../guardrails/refusal.ts';
 import type { Emit } from '../events/turn-events.ts';
@@ -17,7 +18,11 @@ export async function holdInput(
     place: `agent ${agent}`,
     step: 0,
     title: `Ask "${agent}" this?`,
-    payload: { agent, system: input.system, messages: input.messages.slice(input.held.from).map(toShown) },
+    payload: toShownInput({
+      agent,
+      system: input.system,
+      messages: input.messages.slice(input.held.from).map(toShown),
+    }),
     heldBy,
   });
   if (!execution.isReplaying) {

@@ -8,9 +8,12 @@ import { encode } from '../../engine/serialize.ts';
 /** The step that a function of instructions is recorded as. */
 const INSTRUCTIONS = 'instructions';
 
+/** What a turn may have recorded before it: what it is asked may wait for an operator. */
+const BEFORE_IT = new Set<JournalRecord['kind']>(['env', 'hook', 'approval']);
+
 /** Whether the turn has begun without such a step: one that an earlier release began. */
 export function beganWithoutInstructions(records: readonly JournalRecord[]): boolean {
-  const calls = records.filter(({ kind }) => kind !== 'env');
+  const calls = records.filter(({ kind }) => !BEFORE_IT.has(kind));
   return calls.length > 0 && !calls.some(({ stepId }) => stepId === INSTRUCTIONS);
 }
 

@@ -131,7 +131,7 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
     }
   };
   const emitHeld = (events: readonly TurnEvent[]): void => {
-    for (const event of events) {
+    for (const event of holdsAny(output) ? withCallsLast(events) : events) {
       if (blockedBy !== undefined) return close();
       if (readText(event)) continue;
       const args = 'callId' in event && event.callId !== undefined ? calls.get(event.callId) : undefined;
@@ -185,12 +185,22 @@ function emitWith(args: string | undefined, event: TurnEvent, emit: Emit): void 
   emit({ ...event, args });
 }
 
-/** From here on the reply has to be whole. */
+/** From here on the reply has to be whole. A call goes with the texts behind it: they may wait, and then it does. */
 function mustHold({ type }: TurnEvent, { output, call }: Pick<FilterRules, 'output' | 'call'>): boolean {
-  if (type === 'tool.start') return call !== undefined;
+  if (type === 'tool.start') return call !== undefined || holdsAny(output);
   if (!output) return false;
   if (type === 'text.start') return output.wholes.length + output.own.length > 0;
   return type === 'reasoning.start' && output.own.length > 0;
+}
+
+function holdsAny(output: SideRules | undefined): boolean {
+  return output?.all.some(({ action }) => action === 'hold') ?? false;
+}
+
+/** As the reply is recorded: a place in any of its texts may hold its calls. */
+function withCallsLast(events: readonly TurnEvent[]): TurnEvent[] {
+  const isOfCall = ({ type }: TurnEvent): boolean => type.startsWith('tool.');
+  return [...events.filter((event) => !isOfCall(event)), ...events.filter(isOfCall)];
 }
 
 const KINDS = ['reasoning', 'text'] as const;

@@ -2,6 +2,7 @@ import {
   ASKED_BY,
   askedByOf,
   chargedTo,
+  HELD,
   OWN_ID,
   pinnedModel,
   pinnedPrompts,
@@ -144,9 +145,13 @@ export function inheritedMarks(parent: RunRow | undefined): Record<string, strin
   };
 }
 
-/** The marks of the box: a retry has them from its first moment, those of the code when it sets them. */
-export function marksOfBox({ attributes }: RunRow): string | null {
+/**
+ * The marks of the box: a retry has them from its first moment, those of the code when it sets them. What has held the start
+ * of a chain holds no input that a run of it has continued with.
+ */
+export function marksOfBox({ attributes, continuedFrom }: RunRow): string | null {
   if (attributes === null) return null;
-  const own = Object.entries(JSON.parse(attributes) as object).filter(([name]) => name.startsWith('svc.'));
+  const isKept = (name: string): boolean => name.startsWith('svc.') && (name !== HELD || continuedFrom === null);
+  const own = Object.entries(JSON.parse(attributes) as object).filter(([name]) => isKept(name));
   return own.length > 0 ? JSON.stringify(Object.fromEntries(own)) : null;
 }
