@@ -18,14 +18,17 @@ export function describeCode(world: World): void {
       expect(await store().find({ codeHash: '2', name: 'other' })).toBeUndefined();
       expect(await store().readFile('b')).toBe('body of b');
       expect(await store().readFile('d')).toBeUndefined();
-      expect(await store().touch(['2', '3'])).toEqual([{ codeHash: '2', name: 'w' }]);
+      expect(await store().touch(['2', '3'])).toEqual([{ codeHash: '2', name: 'w', manifest: '{}' }]);
       expect(await store().touch([])).toEqual([]);
     });
 
     test('says when a file of it is not there, and can be kept anew with it', async () => {
       expect(await store().keep(version('1', ['a', 'b']), [file('b')])).toBe(false);
+      // Who died here leaves it to the next one.
+      expect(await store().touch(['1'])).toEqual([]);
       expect(await store().keep(version('1', ['a', 'b']), [file('a'), file('b')])).toBe(true);
       expect(await store().readFile('a')).toBe('body of a');
+      expect(await store().touch(['1'])).toHaveLength(1);
     });
 
     test('is dropped once no open run has it, with the files that nothing else needs', async () => {

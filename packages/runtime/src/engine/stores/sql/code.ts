@@ -1,4 +1,4 @@
-import type { CodeFile, CodeKey, CodeStore } from '../../journal/code.ts';
+import type { CodeFile, CodeStore, FoundCode } from '../../journal/code.ts';
 import { FINAL_STATUSES } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
@@ -18,10 +18,13 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
     async touch(codeHashes) {
       if (codeHashes.length === 0) return [];
       const rows = await query(
-        `update ${code} set kept_at = ? where ${isAmong('code_hash')} returning code_hash as "codeHash", name as "name"`,
+        `update ${code} set kept_at = ? where ${isAmong('code_hash')} and not exists (
+            select 1 from ${codeParts} p where p.code_hash = ${code}.code_hash and p.name = ${code}.name
+            and not exists (select 1 from ${codeFiles} f where f.digest = p.digest))
+        returning ${FOUND}`,
         [await now(), among(codeHashes)],
       );
-      return rows.map((row) => decodeText(row) as unknown as CodeKey);
+      return rows.map((row) => decodeText(row) as unknown as FoundCode);
     },
     listMissing,
     async keep({ codeHash, name, manifest, digests }, files) {
@@ -47,11 +50,11 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       return (await listMissing(others)).length === 0;
     },
     async find({ codeHash, name }) {
-      const [row] = await query(
-        `select code_hash as "codeHash", name as "name", manifest as "manifest" from ${code} where code_hash = ? and name = ?`,
-        [toStoredText(codeHash), toStoredText(name)],
-      );
-      return row && (decodeText(row) as unknown as Awaited<ReturnType<CodeStore['find']>>);
+      const [row] = await query(`select ${FOUND} from ${code} where code_hash = ? and name = ?`, [
+        toStoredText(codeHash),
+        toStoredText(name),
+      ]);
+      return row && (decodeText(row) as unknown as FoundCode);
     },
     async readFile(digest) {
       const [row] = await query(`select body as "body" from ${codeFiles} where digest = ?`, [digest]);
@@ -97,6 +100,8 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
 }
 
 // --- internal ---
+
+const FOUND = 'code_hash as "codeHash", name as "name", manifest as "manifest"';
 
 function insertFile(table: string, { digest, body }: CodeFile, at: number): Statement {
   const sql = `insert into ${table} (digest, body, kept_at) values (?, ?, ?)
