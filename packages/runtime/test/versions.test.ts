@@ -244,6 +244,35 @@ test('a version whose files could not be written is loaded by the next run of it
   expect(await finish(next, b.runId)).toMatchObject({ status: 'completed', output });
 });
 
+test('a turn on earlier code hands work to the sub-agents there are now', async () => {
+  const workspace = createBuiltWorkspace();
+  const agent = (version: string) => ({
+    'deep-agents/desk/index.ts': `import { defineDeepAgent, defineTool } from '@svc/runtime';
+import { z } from 'zod';
+const refund = defineTool({ description: 'Does it.', inputSchema: z.object({}), execute: () => 'refund-${version}' });
+const helper = { name: 'helper', description: 'Helps.', instructions: 'Helper ${version}.' };
+export default defineDeepAgent({ name: 'desk', tools: { refund }, interruptOn: { refund: true }, subagents: [helper] });
+`,
+  });
+  const first = await boxes.open({ options: (await workspace.build(agent('1'))).options });
+  const task = JSON.stringify({ subagent_type: 'helper', description: 'say:Hi.' });
+  const content = `tool:refund {}; tool:task ${task}; say:Done.`;
+  const body = json({ model: 'desk', messages: [{ role: 'user', content }] }, { headers: { 'x-api-key': 'any' } });
+  await first.request('/wire-a/v1/chat/completions', body);
+  const { items } = (await call<{ items: { approvalId: string; runId: string }[] }>(first, 'GET /api/approvals')).body;
+  const { approvalId, runId } = items[0] ?? {};
+  await first.shut();
+  const { options } = await workspace.build(agent('2'));
+  const next = await boxes.open({ journalPath: first.journalPath, options });
+  const before = next.model.requests.length;
+  await call(next, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+  expect(await finish(next, String(runId))).toMatchObject({ status: 'completed' });
+  const told = JSON.stringify(next.model.requests.slice(before));
+  expect(told).toContain('refund-1');
+  expect(told).toContain('Helper 2.');
+  expect(told).not.toContain('Helper 1.');
+});
+
 test('a file whose content is not what its digest says is not read', async () => {
   const [good, bad] = [Buffer.from('export const a = 1;'), Buffer.from('export const a = 2;')];
   const { body } = await packFile('', bad);
