@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
+import { wrapJournal } from '../src/engine/stores/wrap.ts';
 import { digestOfFile, packFile, readKeptFile } from '../src/versions/files.ts';
 import { call, finish, getRun, json, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -195,6 +198,81 @@ export async function chain(input: { n: number }) {
   });
 });
 
+/** So many runs wait on the code of `V1`, and their box is gone. */
+async function parkRuns(count: number) {
+  const workspace = createBuiltWorkspace();
+  const first = await boxes.open({ options: (await workspace.build(V1)).options });
+  const runs: { runId: string; order: string }[] = [];
+  for (let n = 0; n < count; n++) {
+    const order = `o${n}`;
+    runs.push({ runId: await startWorkflow(first, 'order', { order }), order });
+  }
+  for (const { runId } of runs) await untilStatus(first, runId, 'waiting');
+  await first.shut();
+  const { options } = await workspace.build(EDITS['renames a step']);
+  return { runs, journalPath: first.journalPath, options, root: workspace.root };
+}
+
+test('runs of one version that go on together have its files read once', async () => {
+  const { runs, journalPath, options } = await parkRuns(20);
+  let reads = 0;
+  const journal = wrapJournal(await openSqliteJournal({ path: journalPath }), (name, ask) => {
+    if (name === 'code.readFile') reads++;
+    return ask();
+  });
+  const next = await boxes.open({ journal, options });
+  await Promise.all(runs.map(({ order }) => resume(next, order)));
+  for (const { runId, order } of runs)
+    expect(await finish(next, runId)).toMatchObject({ output: ended('1', ['charge', 'ship'], order) });
+  const { manifest } = await findKept(next);
+  const { files } = JSON.parse((JSON.parse(manifest) as { text: string }).text) as { files: object };
+  expect(reads).toBe(Object.keys(files).length);
+});
+
+test('a version whose files could not be written is loaded by the next run of it', async () => {
+  const { runs, journalPath, options, root } = await parkRuns(2);
+  const [a, b] = runs;
+  if (!a || !b) throw new Error('Nothing is parked.');
+  const next = await boxes.open({ journalPath, options });
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('TMPDIR', join(root, 'gone'));
+  await resume(next, a.order);
+  await expect.poll(() => JSON.stringify(next.logs), { timeout: 10_000 }).toContain('its code cannot be loaded');
+  vi.unstubAllEnvs();
+  await resume(next, b.order);
+  const output = ended('1', ['charge', 'ship'], b.order);
+  expect(await finish(next, b.runId)).toMatchObject({ status: 'completed', output });
+});
+
+test('a turn on earlier code hands work to the sub-agents there are now', async () => {
+  const workspace = createBuiltWorkspace();
+  const agent = (version: string) => ({
+    'deep-agents/desk/index.ts': `import { defineDeepAgent, defineTool } from '@svc/runtime';
+import { z } from 'zod';
+const refund = defineTool({ description: 'Does it.', inputSchema: z.object({}), execute: () => 'refund-${version}' });
+const helper = { name: 'helper', description: 'Helps.', instructions: 'Helper ${version}.' };
+export default defineDeepAgent({ name: 'desk', tools: { refund }, interruptOn: { refund: true }, subagents: [helper] });
+`,
+  });
+  const first = await boxes.open({ options: (await workspace.build(agent('1'))).options });
+  const task = JSON.stringify({ subagent_type: 'helper', description: 'say:Hi.' });
+  const content = `tool:refund {}; tool:task ${task}; say:Done.`;
+  const body = json({ model: 'desk', messages: [{ role: 'user', content }] }, { headers: { 'x-api-key': 'any' } });
+  await first.request('/wire-a/v1/chat/completions', body);
+  const { items } = (await call<{ items: { approvalId: string; runId: string }[] }>(first, 'GET /api/approvals')).body;
+  const { approvalId, runId } = items[0] ?? {};
+  await first.shut();
+  const { options } = await workspace.build(agent('2'));
+  const next = await boxes.open({ journalPath: first.journalPath, options });
+  const before = next.model.requests.length;
+  await call(next, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+  expect(await finish(next, String(runId))).toMatchObject({ status: 'completed' });
+  const told = JSON.stringify(next.model.requests.slice(before));
+  expect(told).toContain('refund-1');
+  expect(told).toContain('Helper 2.');
+  expect(told).not.toContain('Helper 1.');
+});
+
 test('a file whose content is not what its digest says is not read', async () => {
   const [good, bad] = [Buffer.from('export const a = 1;'), Buffer.from('export const a = 2;')];
   const { body } = await packFile('', bad);
@@ -208,11 +286,17 @@ test('a file whose content is not what its digest says is not read', async () =>
 /** Another file than the one that was kept, as who can write to the database would have it executed. */
 async function tamper(box: TestBox): Promise<void> {
   const { code } = box.journal;
-  const [run] = await box.journal.listRuns({}, { limit: 1 });
-  const [version] = await code.touch([String(run?.codeHash)]);
-  if (!version) throw new Error('Nothing is kept.');
-  const { manifest = '' } = (await code.find(version)) ?? {};
+  const version = await findKept(box);
+  const { manifest } = version;
   const digest = digestOfFile(Buffer.from('export const order = () => "mine";'));
   const file = await packFile(digest, Buffer.from('export const order = () => "mine";'));
   await code.keep({ ...version, manifest: manifest.replaceAll(/[0-9a-f]{64}/g, digest), digests: [digest] }, [file]);
+}
+
+/** What is kept of the code of a run. */
+async function findKept(box: TestBox) {
+  const [run] = await box.journal.listRuns({}, { limit: 1 });
+  const [version] = await box.journal.code.touch([String(run?.codeHash)]);
+  if (!version) throw new Error('Nothing is kept.');
+  return version;
 }

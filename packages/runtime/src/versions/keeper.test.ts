@@ -1,6 +1,6 @@
-import { dirname } from 'node:path';
-import { rm } from 'node:fs/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { newJournalPath } from '../engine/_setup.ts';
 import { createFaultyJournal, FAULTS } from '../engine/stores/faulty.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
@@ -43,11 +43,14 @@ async function setup() {
   const faulty = createFaultyJournal(journal);
   const logs: LogRecord[] = [];
   const log = createLog({ level: 'warn', write: (line) => logs.push(JSON.parse(line) as LogRecord) });
-  const keeper = () => createKeeper({ store: faulty.journal.code, key, log });
+  const keeper = (own = key) => createKeeper({ store: faulty.journal.code, key: own, log });
   const refused: string[] = [];
-  const loader = createLoader({ store: journal.code, key, onRefused: (_key, why) => refused.push(why) });
-  onTestFinished(() => loader.close());
-  return { faulty, keeper, loader, logs, refused };
+  const openLoader = (own = key) => {
+    const loader = createLoader({ store: journal.code, key: own, onRefused: (_key, why) => refused.push(why) });
+    onTestFinished(() => loader.close());
+    return loader;
+  };
+  return { faulty, folder: dirname(path), keeper, loader: openLoader(), openLoader, logs, refused };
 }
 const keyOf = ({ codeHash, entry }: CodeVersion) => ({ codeHash, name: entry.name });
 
@@ -81,6 +84,37 @@ test('of versions that are kept one statement is asked', async () => {
   faulty.break('fail', 1_000);
   await keeper().keep([ONE, TWO]);
   expect(faulty.calls()).toEqual(['code.touch']);
+});
+
+test('after a change of the secret key what is served is sealed with the new one', async () => {
+  const { faulty, keeper, openLoader, refused } = await setup();
+  await keeper().keep([ONE, TWO]);
+  const changed = newMasterKey();
+  await keeper(changed).keep([ONE]);
+  const loader = openLoader(changed);
+  expect(await loader.find(keyOf(ONE))).toBeDefined();
+  expect(refused).toEqual([]);
+  expect(await loader.find(keyOf(TWO))).toBeUndefined();
+  expect(refused).toEqual([expect.stringContaining('not written by this box')]);
+  faulty.break('fail', 1_000);
+  await keeper(changed).keep([ONE]);
+  expect(faulty.calls()).toEqual(['code.touch']);
+});
+
+test('one whose files cannot be written is written at the next try, and nothing of the first is left', async () => {
+  const { folder, keeper, loader } = await setup();
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await keeper().keep([ONE]);
+  const found = await loader.find(keyOf(ONE));
+  vi.stubEnv('TMPDIR', join(folder, 'gone'));
+  await expect(found?.place()).rejects.toThrow('ENOENT');
+  vi.stubEnv('TMPDIR', folder);
+  expect(await found?.place()).toBeDefined();
+  const clash = version('clash', { 'main.mjs': 'export const run = 1;', 'main.mjs/a.mjs': '' });
+  await keeper().keep([clash]);
+  await expect((await loader.find(keyOf(clash)))?.place()).rejects.toThrow('main.mjs');
+  const [made = ''] = (await readdir(folder)).filter((name) => name.startsWith('svc-code-'));
+  expect(await readdir(join(folder, made))).toEqual(['1']);
 });
 
 test('one that is too large, or whose files are gone, is named once and keeps no other from being kept', async () => {

@@ -3,7 +3,7 @@ import type { CodeStore } from '../engine/journal/code.ts';
 import type { Log } from '../log.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { digestOfFile, packFile, VERSION_BYTES } from './files.ts';
-import { sealManifest } from './manifest.ts';
+import { openManifest, sealManifest } from './manifest.ts';
 
 /** Writes the code of this process into the journal, for the day on which another process has the runs that began with it. */
 export interface Keeper {
@@ -50,7 +50,9 @@ export function createKeeper({ store, key, log }: KeeperOptions): Keeper {
     async keep(versions) {
       const wanted = versions.filter(({ codeHash }) => !refused.has(codeHash));
       const touched = await store.touch([...new Set(wanted.map(({ codeHash }) => codeHash))]);
-      const kept = new Set(touched.map(({ codeHash, name }) => `${codeHash} ${name}`));
+      // What this key does not open is refused once a run needs it: it is kept anew.
+      const own = touched.filter((code) => openManifest(key, code, code.manifest) !== undefined);
+      const kept = new Set(own.map(({ codeHash, name }) => `${codeHash} ${name}`));
       for (const version of wanted) if (!kept.has(`${version.codeHash} ${version.entry.name}`)) await keep(version);
     },
   };

@@ -20,6 +20,12 @@ export interface LoadedVersion {
 
 /** What was kept of a version, checked and not yet executed. */
 export interface FoundVersion {
+  /** Writes its files where they can be imported. What it throws (a full disk) may pass: another try can do it. */
+  place(): Promise<PlacedVersion>;
+}
+
+export interface PlacedVersion {
+  /** Once: a module that has thrown throws again. */
   load(): Promise<LoadedVersion>;
 }
 
@@ -43,12 +49,20 @@ export function createLoader({ store, key: master, onRefused }: LoaderOptions): 
 
   const write = async (files: ReadonlyMap<string, Buffer>): Promise<string> => {
     // Readable by this user alone. What modules import late is read from there, and their maps.
-    folder ??= mkdtemp(join(tmpdir(), 'svc-code-'));
+    folder ??= mkdtemp(join(tmpdir(), 'svc-code-')).catch((error: unknown) => {
+      folder = undefined;
+      throw error;
+    });
     const dir = join(await folder, String(++count));
-    for (const [path, content] of files) {
-      const file = join(dir, path);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, content, { mode: 0o600 });
+    try {
+      for (const [path, content] of files) {
+        const file = join(dir, path);
+        await mkdir(dirname(file), { recursive: true });
+        await writeFile(file, content, { mode: 0o600 });
+      }
+    } catch (error) {
+      await rm(dir, { recursive: true, force: true }).catch(() => {}); // the next try has a folder of its own
+      throw error;
     }
     return dir;
   };
@@ -67,12 +81,16 @@ export function createLoader({ store, key: master, onRefused }: LoaderOptions): 
         files.set(path, content);
       }
       return {
-        async load() {
+        async place() {
           const dir = await write(files);
-          const registry = enterScope(`${pathToFileURL(dir).href}/`);
-          const url = pathToFileURL(join(dir, manifest.path)).href;
-          const exports = (await runOutside(() => import(/* @vite-ignore */ url))) as Record<string, unknown>;
-          return { manifest, exports, registry };
+          return {
+            async load() {
+              const registry = enterScope(`${pathToFileURL(dir).href}/`);
+              const url = pathToFileURL(join(dir, manifest.path)).href;
+              const exports = (await runOutside(() => import(/* @vite-ignore */ url))) as Record<string, unknown>;
+              return { manifest, exports, registry };
+            },
+          };
         },
       };
     },

@@ -7,7 +7,7 @@ import type { Log } from '../log.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
-import type { FoundVersion } from './loader.ts';
+import type { Loader, PlacedVersion } from './loader.ts';
 
 /** A run whose code is looked for. `codeHash`: what it began with. */
 export type VersionedRun = Pick<RunRow, 'name'> & { codeHash?: string | null | undefined };
@@ -57,8 +57,6 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
       });
     },
   });
-  const loaded = new Map<string, Promise<Pinned<AgentDefinition | WorkflowDefinition>>>();
-
   /** Of code that is kept as open runs need it: what is, as last seen. */
   const seen = new Set<string>();
   let served: CodeVersion[] = [];
@@ -81,8 +79,8 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
     return next;
   };
 
-  const define = async (found: FoundVersion, { codeHash }: CodeKey) => {
-    const { manifest, exports, registry } = await found.load();
+  const define = async (placed: PlacedVersion, { codeHash }: CodeKey): Promise<AnyPinned> => {
+    const { manifest, exports, registry } = await placed.load();
     const module = { exports, hash: codeHash };
     const definition =
       manifest.kind === 'agent'
@@ -94,19 +92,10 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
     });
     return { ...definition, codeHash, registry };
   };
-  /** A module that has been evaluated stays, and one that has thrown throws again: each is loaded once. */
-  const find = async (code: CodeKey): Promise<Pinned<AgentDefinition | WorkflowDefinition> | undefined> => {
-    const id = `${code.codeHash} ${code.name}`;
-    const known = loaded.get(id);
-    if (known) return known;
+  const find = createFinder(loader, define, async ({ codeHash }) => {
     // It was edited a moment ago, and no sweep has come since.
-    if (retired.some(({ codeHash }) => codeHash === code.codeHash)) await keepOpen();
-    const found = await loader.find(code);
-    if (!found) return undefined;
-    const definition = loaded.get(id) ?? define(found, code);
-    loaded.set(id, definition);
-    return definition;
-  };
+    if (retired.some((version) => version.codeHash === codeHash)) await keepOpen();
+  });
 
   let isKept = false;
   let isSweeping = false;
@@ -163,6 +152,36 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
 }
 
 // --- internal ---
+
+type AnyPinned = Pinned<AgentDefinition | WorkflowDefinition>;
+
+/** Runs of one version that are taken together have it read once: its files are in memory meanwhile. `prepare`: before it is read. */
+function createFinder(
+  loader: Pick<Loader, 'find'>,
+  define: (placed: PlacedVersion, code: CodeKey) => Promise<AnyPinned>,
+  prepare: (code: CodeKey) => Promise<void>,
+): (code: CodeKey) => Promise<AnyPinned | undefined> {
+  const loaded = new Map<string, Promise<AnyPinned>>();
+  const finding = new Map<string, Promise<AnyPinned | undefined>>();
+  const findNow = async (id: string, code: CodeKey): Promise<AnyPinned | undefined> => {
+    await prepare(code);
+    const found = await loader.find(code);
+    // What fails up to here is not remembered. A module that has been evaluated stays: each is loaded once.
+    const placed = await found?.place();
+    if (!placed) return undefined;
+    const definition = define(placed, code);
+    loaded.set(id, definition);
+    return definition;
+  };
+  return async (code) => {
+    const id = `${code.codeHash} ${code.name}`;
+    const known = loaded.get(id) ?? finding.get(id);
+    if (known) return known;
+    const found = findNow(id, code).finally(() => finding.delete(id));
+    finding.set(id, found);
+    return found;
+  };
+}
 
 /** Between two looks for what nobody needs any more; what is served is touched then. Well below the time it is kept unasked. */
 const HOUSEKEEPING_MS = 2 * 60_000;

@@ -13,6 +13,8 @@ export interface KeptCode extends CodeKey {
   digests: readonly string[];
 }
 
+export type FoundCode = Omit<KeptCode, 'digests'>;
+
 export interface CodeFile {
   digest: string;
   /** As text that needs no escaping. */
@@ -21,13 +23,13 @@ export interface CodeFile {
 
 /** The code that runs have begun with, for processes that have other code. It is content-addressed. */
 export interface CodeStore {
-  /** Answers those that are kept. They are kept on for as long as those that have just been. */
-  touch(codeHashes: readonly string[]): Promise<CodeKey[]>;
+  /** Answers those that are kept with all their files. They are kept on for as long as those that have just been. */
+  touch(codeHashes: readonly string[]): Promise<FoundCode[]>;
   /** Of these digests those there is no file of. */
   listMissing(digests: readonly string[]): Promise<string[]>;
   /** In one commit. Files that are there already are left as they are. False: one of its files is neither given nor there. */
   keep(code: KeptCode, files: readonly CodeFile[]): Promise<boolean>;
-  find(key: CodeKey): Promise<Omit<KeptCode, 'digests'> | undefined>;
+  find(key: CodeKey): Promise<FoundCode | undefined>;
   readFile(digest: string): Promise<string | undefined>;
   /** Of these hashes those that an open run, or a start that waits, has. */
   listOpen(codeHashes: readonly string[]): Promise<string[]>;

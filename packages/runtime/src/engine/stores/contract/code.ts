@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { NewRun } from '../../journal/starts.ts';
 import { newAppend, newRun } from './records.ts';
 import { start } from './world.ts';
 import type { World } from './world.ts';
@@ -18,14 +19,38 @@ export function describeCode(world: World): void {
       expect(await store().find({ codeHash: '2', name: 'other' })).toBeUndefined();
       expect(await store().readFile('b')).toBe('body of b');
       expect(await store().readFile('d')).toBeUndefined();
-      expect(await store().touch(['2', '3'])).toEqual([{ codeHash: '2', name: 'w' }]);
+      expect(await store().touch(['2', '3'])).toEqual([{ codeHash: '2', name: 'w', manifest: '{}' }]);
       expect(await store().touch([])).toEqual([]);
     });
 
     test('says when a file of it is not there, and can be kept anew with it', async () => {
       expect(await store().keep(version('1', ['a', 'b']), [file('b')])).toBe(false);
+      // Who died here leaves it to the next one.
+      expect(await store().touch(['1'])).toEqual([]);
       expect(await store().keep(version('1', ['a', 'b']), [file('a'), file('b')])).toBe(true);
       expect(await store().readFile('a')).toBe('body of a');
+      expect(await store().touch(['1'])).toHaveLength(1);
+    });
+
+    test('is open with any run that has not ended, whatever it does, and with a start that waits', async () => {
+      const { journal } = world;
+      const begin = (codeHash: string, fields: Partial<NewRun> = {}) => start(journal, newRun({ codeHash, ...fields }));
+      await begin('free', { claim: null });
+      await begin('held');
+      for (const status of ['waiting', 'blocked', 'completed', 'failed'] as const) {
+        const patch = { status, release: true };
+        await journal.append(newAppend(await begin(status), { patch }));
+      }
+      await journal.pause((await begin('paused', { claim: null })).runId);
+      await journal.pause((await begin('paused and held')).runId);
+      const timing = { triggerId: 't', delayMs: 3_600_000 };
+      await journal.create(newRun({ codeHash: 'delayed', claim: null, timing }));
+      const open = ['blocked', 'delayed', 'free', 'held', 'paused', 'paused and held', 'waiting'];
+      const all = [...open, 'completed', 'failed', 'other'];
+      expect((await store().listOpen(all)).toSorted()).toEqual(open);
+      for (const codeHash of all) await store().keep(version(codeHash, ['a']), [file('a')]);
+      expect(await store().drop({ idleMs: -60_000 })).toBe(3);
+      expect((await store().touch(all)).map(({ codeHash }) => codeHash).toSorted()).toEqual(open);
     });
 
     test('is dropped once no open run has it, with the files that nothing else needs', async () => {

@@ -179,7 +179,9 @@ export function describeTiming(world: World): void {
     test('makes one run of all starts within a period, with the last input', async () => {
       expect(await world.journal.create(timed('a', { debounce }))).toStrictEqual({ outcome: 'queued', triggerId: 'a' });
       await pass(HOUR_MS / 2);
-      const later = { input: '[2]', startedBy: '{"kind":"key"}', attributes: '{"svc.charged_to":"key:b"}' };
+      const asked = { startedBy: '{"kind":"key"}', attributes: '{"svc.charged_to":"key:b"}' };
+      // A deployment came in between: the last input was judged by the newer code.
+      const later = { input: '[2]', ...asked, codeHash: 'newer', timeoutMs: 60_000 };
       const again = await world.journal.create(timed('b', { debounce }, later));
       expect(again).toStrictEqual({ outcome: 'queued', triggerId: 'a' });
       await pass(HOUR_MS / 2);

@@ -1,11 +1,13 @@
-import type { CodeFile, CodeKey, CodeStore } from '../../journal/code.ts';
-import { FINAL_STATUSES } from './queries.ts';
+import type { CodeFile, CodeStore, FoundCode } from '../../journal/code.ts';
+import { FINAL_STATUSES, FREE, inState } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
+import type { Tables } from './tables.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
 export function createCodeStore({ tables, query, commit, now, isAmong }: Statements): CodeStore {
-  const { code, codeFiles, codeParts, runs, queue, replicas } = tables;
+  const { code, codeFiles, codeParts, replicas } = tables;
+  const open = openCodes(tables);
   const among = (values: readonly string[]): string => JSON.stringify(values.map(toStoredText));
   const listMissing: CodeStore['listMissing'] = async (digests) => {
     const rows = await query(`select digest as "digest" from ${codeFiles} where ${isAmong('digest')}`, [
@@ -18,10 +20,13 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
     async touch(codeHashes) {
       if (codeHashes.length === 0) return [];
       const rows = await query(
-        `update ${code} set kept_at = ? where ${isAmong('code_hash')} returning code_hash as "codeHash", name as "name"`,
+        `update ${code} set kept_at = ? where ${isAmong('code_hash')} and not exists (
+            select 1 from ${codeParts} p where p.code_hash = ${code}.code_hash and p.name = ${code}.name
+            and not exists (select 1 from ${codeFiles} f where f.digest = p.digest))
+        returning ${FOUND}`,
         [await now(), among(codeHashes)],
       );
-      return rows.map((row) => decodeText(row) as unknown as CodeKey);
+      return rows.map((row) => decodeText(row) as unknown as FoundCode);
     },
     listMissing,
     async keep({ codeHash, name, manifest, digests }, files) {
@@ -47,11 +52,11 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       return (await listMissing(others)).length === 0;
     },
     async find({ codeHash, name }) {
-      const [row] = await query(
-        `select code_hash as "codeHash", name as "name", manifest as "manifest" from ${code} where code_hash = ? and name = ?`,
-        [toStoredText(codeHash), toStoredText(name)],
-      );
-      return row && (decodeText(row) as unknown as Awaited<ReturnType<CodeStore['find']>>);
+      const [row] = await query(`select ${FOUND} from ${code} where code_hash = ? and name = ?`, [
+        toStoredText(codeHash),
+        toStoredText(name),
+      ]);
+      return row && (decodeText(row) as unknown as FoundCode);
     },
     async readFile(digest) {
       const [row] = await query(`select body as "body" from ${codeFiles} where digest = ?`, [digest]);
@@ -59,11 +64,9 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
     },
     async listOpen(codeHashes) {
       if (codeHashes.length === 0) return [];
-      const hashes = among(codeHashes);
       const rows = await query(
-        `select code_hash as "codeHash" from ${runs} where status not in ${FINAL_STATUSES} and ${isAmong('code_hash')}
-        union select code_hash from ${queue} where ${isAmong('code_hash')}`,
-        [hashes, hashes],
+        `select distinct code_hash as "codeHash" from (${open}) as open where ${isAmong('code_hash')}`,
+        [among(codeHashes)],
       );
       return rows.map(({ codeHash }) => fromStoredText(codeHash as string));
     },
@@ -71,11 +74,10 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       const at = await now();
       const living = await query(`select codes as "codes" from ${replicas} where lease_until > ?`, [at]);
       const own = living.flatMap(({ codes }) => JSON.parse(fromStoredText(codes as string)) as string[]);
-      const open = `select code_hash from ${runs} where status not in ${FINAL_STATUSES} and code_hash is not null
-        union select code_hash from ${queue} where code_hash is not null`;
       // Who keeps or touches one meanwhile changes its time, which is looked at once more before the row goes.
       const gone = await query(
-        `delete from ${code} where kept_at < ? and code_hash not in (${open}) and not (${isAmong('code_hash')})
+        `delete from ${code} where kept_at < ? and not (${isAmong('code_hash')})
+          and code_hash not in (select code_hash from (${open}) as open where code_hash is not null)
         returning code_hash`,
         [at - idleMs, among([...new Set(own)])],
       );
@@ -97,6 +99,19 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
 }
 
 // --- internal ---
+
+const FOUND = 'code_hash as "codeHash", name as "name", manifest as "manifest"';
+
+/** The code of all that has not ended, by the indexes there are: of a table of many runs few are open. A code may come twice. */
+function openCodes({ runs, queue }: Pick<Tables, 'runs' | 'queue'>): string {
+  const isOpen = `status not in ${FINAL_STATUSES}`;
+  return [
+    ...[FREE, `owner is not null and ${isOpen}`, `paused_at is not null and ${isOpen}`, inState('blocked')].map(
+      (where) => `select code_hash from ${runs} where ${where}`,
+    ),
+    `select code_hash from ${queue}`,
+  ].join(' union all ');
+}
 
 function insertFile(table: string, { digest, body }: CodeFile, at: number): Statement {
   const sql = `insert into ${table} (digest, body, kept_at) values (?, ?, ?)

@@ -2,7 +2,7 @@ import { ASKED_BY, CHARGED_TO } from '../../box-marks.ts';
 import { LISTED_BYTES } from '../../journal/reading.ts';
 import type { BriefRun, CutMember, RunFilter, RunTally } from '../../journal/reading.ts';
 import type { RunStatus } from '../../journal/run.ts';
-import { FREE } from './queries.ts';
+import { FREE, inState } from './queries.ts';
 import { RUN_COLUMNS, RUN_SELECT, toRunRow, toSelect } from './rows.ts';
 import type { StoredRow } from './rows.ts';
 import type { Statement } from './statements.ts';
@@ -134,8 +134,6 @@ function conditionsOf(tables: Tables, filter: RunFilter, before?: string): Condi
   };
 }
 
-const STATES = `('waiting', 'blocked', 'failed', 'cancelled')`;
-const inState = (status: RunStatus) => () => `status = '${status}' and status in ${STATES}`;
 /** What runs or is about to is in the indexes that claims use. */
 const among = (status: RunStatus, parts: string[]) => (runs: string) =>
   `status = '${status}' and run_id in (${parts.map((part) => `select run_id from ${runs} where ${part}`).join(' union all ')})`;
@@ -146,10 +144,10 @@ const UNOWNED_PAUSED = `${IS_PAUSED} and owner is null`;
 const STATUS_CONDITIONS: Record<RunStatus, (runs: string) => string> = {
   queued: among('queued', [`${FREE} and status = 'queued'`, IS_PAUSED]),
   running: among('running', ['owner is not null', `${FREE} and status = 'running'`, UNOWNED_PAUSED]),
-  waiting: inState('waiting'),
-  blocked: inState('blocked'),
-  failed: inState('failed'),
-  cancelled: inState('cancelled'),
+  waiting: () => inState('waiting'),
+  blocked: () => inState('blocked'),
+  failed: () => inState('failed'),
+  cancelled: () => inState('cancelled'),
   completed: () => `status = 'completed'`,
 };
 

@@ -6,18 +6,22 @@ import { describeWhen, realServers } from '../../../../test/require.ts';
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { RunFilter } from '../../journal/reading.ts';
 import { createDatabase, openPgClient } from '../_clients.ts';
+import { createCodeStore } from './code.ts';
 import { endedQuery } from './ended.ts';
 import { listQuery } from './lists.ts';
 import { lookQuery } from './look.ts';
+import type { StoredValue } from './rows.ts';
+import type { Statements } from './statements.ts';
 import { namesOfTables } from './tables.ts';
 import { claimQuery } from '../postgres/claim.ts';
 import { openPostgresJournal } from '../postgres/journal.ts';
 import { IS_LAPSED, lapsedOwners } from '../postgres/owners.ts';
 import { NOW } from '../postgres/sql.ts';
-import { toNumbered } from '../postgres/statements.ts';
+import { createPostgresStatements, toNumbered } from '../postgres/statements.ts';
 import { findSqlite } from '../sqlite/driver.ts';
 import type { SqliteDatabase } from '../sqlite/driver.ts';
 import { openSqliteJournal } from '../sqlite/journal.ts';
+import { createSqliteStatements } from '../sqlite/statements.ts';
 
 // How the databases read lists of a table of many runs: never all of it for a page.
 
@@ -45,6 +49,7 @@ const FILTERS: [string, RunFilter, RegExp][] = [
 ];
 const WHERE_ENDED = endedQuery('runs', true);
 const ENDED = [10_000, 10_000, 'ffff', 200];
+const OPEN_CODES = ['runs_free', 'runs_held', 'runs_paused', 'runs_by_state'];
 const ROWS = 20_000;
 const COLUMNS = `run_id, trace_id, kind, name, trigger, status, seq, epoch, signals, input, input_tokens, output_tokens,
   cache_read_tokens, cache_write_tokens, total_tokens, created_at, ended_at`;
@@ -79,6 +84,16 @@ describe('SQLite', () => {
   test('finds what retention deletes in an index, in its order', () => {
     const plan = db.prepare<{ detail: string }>(`explain query plan ${WHERE_ENDED}`).all(...ENDED);
     expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/SEARCH runs USING .*INDEX runs_by_end/)]);
+  });
+
+  test('finds the code of open runs without those that have ended', async () => {
+    const asked = await askForOpenCodes(createSqliteStatements(db, {} as never, () => 0));
+    for (const [text, params] of asked) {
+      const plan = db.prepare<{ detail: string }>(`explain query plan ${text}`).all(...params);
+      const lines = plan.map(({ detail }) => detail).join('\n');
+      for (const index of OPEN_CODES) expect(lines).toContain(index);
+      expect(lines).not.toMatch(/SCAN runs(?! USING INDEX runs_(?:held|paused))/);
+    }
   });
 });
 
@@ -115,6 +130,15 @@ describeWhen(realServers.database, 'Postgres', (server) => {
     expect(lines).not.toMatch(/Sort|Seq Scan/);
   });
 
+  test('finds the code of open runs without those that have ended', async () => {
+    for (const [text, params] of await askForOpenCodes(createPostgresStatements(sql, namesOfTables('journal')))) {
+      const plan = await sql.query<{ 'QUERY PLAN': string }>(`explain ${toNumbered(text)}`, params);
+      const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
+      for (const index of OPEN_CODES) expect(lines).toContain(index);
+      expect(lines).not.toContain('Seq Scan on runs');
+    }
+  });
+
   test('a claim and a look that find nothing read neither the runs that are held nor all there are', async () => {
     const tables = namesOfTables('journal');
     const given = `given as (select ${NOW} as now, $1::text as owner)`;
@@ -137,3 +161,24 @@ describeWhen(realServers.database, 'Postgres', (server) => {
     }
   });
 });
+
+// --- internal ---
+
+/** The statements about runs that the store of kept code asks, none of which is executed. */
+async function askForOpenCodes(statements: Statements): Promise<[string, StoredValue[]][]> {
+  const asked: [string, StoredValue[]][] = [];
+  const code = createCodeStore({
+    ...statements,
+    async query(text, params) {
+      asked.push([text, params]);
+      return [];
+    },
+    commit: async () => {},
+    now: async () => 0,
+  });
+  await code.listOpen(['a', 'b']);
+  await code.drop({ idleMs: 0 });
+  const aboutRuns = asked.filter(([text]) => text.includes(`${statements.tables.runs} `));
+  expect(aboutRuns).toHaveLength(2);
+  return aboutRuns;
+}

@@ -12,6 +12,11 @@ export const FINAL_STATUSES = `('completed', 'failed', 'cancelled')`;
 /** The condition of the index `runs_free`, word for word, so that SQLite uses it. */
 export const FREE = `owner is null and paused_at is null and status in ('queued', 'running', 'waiting')`;
 
+/** By the index `runs_by_state`, whose condition is the second part. */
+export function inState(status: 'waiting' | 'blocked' | 'failed' | 'cancelled'): string {
+  return `status = '${status}' and status in ('waiting', 'blocked', 'failed', 'cancelled')`;
+}
+
 const DUE = `paused_at is null and (status in ('queued', 'running') or (status = 'waiting' and wake_at <= ${NOW}))`;
 
 /**

@@ -20,7 +20,8 @@ export function createStartTimes({ tables: { queue } }: Dialect, rates: Rates): 
   const findDebounced = `
     select trigger_id as "triggerId", debounce_until as "until", attributes from ${queue} where debounce_key = ?`;
   const debounce = `
-    update ${queue} set input = ?, ready_at = ?, priority = ?, attributes = ?, started_by = ? where trigger_id = ?`;
+    update ${queue} set input = ?, ready_at = ?, priority = ?, attributes = ?, started_by = ?, code_hash = ?, timeout_ms = ?
+    where trigger_id = ?`;
 
   return {
     *joinDebounced(run, now) {
@@ -29,10 +30,11 @@ export function createStartTimes({ tables: { queue } }: Dialect, rates: Rates): 
       if (!waiting) return undefined;
       const readyAt = Math.min(now + rule.periodMs, Number(waiting.until ?? Infinity));
       const { triggerId, priority } = { triggerId: waiting.triggerId as string, priority: run.timing?.priority ?? 0 };
-      // Whose input it is, that start is.
-      const { input, attributes, startedBy } = run;
-      const marks = withOwnId(attributes, fromStored(waiting.attributes));
-      yield* ask(debounce, toStoredText(input), readyAt, priority, toStored(marks), toStored(startedBy), triggerId);
+      // Whose input it is, that start is: also of the code that has judged it.
+      const { input, startedBy, codeHash, timeoutMs } = run;
+      const marks = withOwnId(run.attributes, fromStored(waiting.attributes));
+      const given = [input, readyAt, priority, marks, startedBy, codeHash, timeoutMs].map(toStored);
+      yield* ask(debounce, ...given, triggerId);
       return { outcome: 'queued', triggerId: fromStoredText(triggerId) };
     },
 
