@@ -6,8 +6,7 @@ import type { About } from '../guardrails/judge.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
 import { asBlocking, withoutHolds, withoutWholes } from '../guardrails/rules.ts';
 import { toHeldBy } from '../approvals/held-text.ts';
-import { splitName } from '../definitions/subagents.ts';
-import { COPILOT_AGENT } from '../manifest.ts';
+import { isOfCopilot } from '../definitions/subagents.ts';
 import type { SideRules } from '../guardrails/rules.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 
@@ -30,7 +29,7 @@ export async function judgeTurnInput(
   const place = { kind: 'agent', name } as const;
   const asked = all.find(place, 'agent-input');
   // What the copilot waits for is for the person who asks it, and in no inbox.
-  const rules = asked && splitName(name).agent === COPILOT_AGENT ? asBlocking(asked) : asked;
+  const rules = asked && isOfCopilot(name) ? asBlocking(asked) : asked;
   const given = all.find(place, 'tool-result');
   // A result that a client brings comes with what it asks.
   const resultRules = given && asBlocking(given);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { splitName } from '../definitions/subagents.ts';
+import { isOfCopilot } from '../definitions/subagents.ts';
 import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
@@ -11,7 +11,6 @@ import { decode, digestOf, encode } from '../engine/serialize.ts';
 import { isSameCaller, listModelCallers, startedByOf } from '../engine/started-by.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
-import { COPILOT_AGENT } from '../manifest.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import { previewOfLarge } from '../preview.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
@@ -147,7 +146,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     else if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
   };
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
-    if (isOfCopilot(readDetail(hook)))
+    if (isAskedByCopilot(readDetail(hook)))
       throw new BoxError('decision_not_yours', 'What the copilot waits for is decided in its panel, by no model.', {
         details: { runId: hook.runId },
       });
@@ -165,7 +164,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
    */
   const requireAsker = async ({ hook }: HookEntry, decision: Decision['decision'], who: Caller): Promise<void> => {
     const asked = readDetail(hook);
-    if (!isOfCopilot(asked) || asked.askedBy === undefined) return;
+    if (!isAskedByCopilot(asked) || asked.askedBy === undefined) return;
     if (decision === 'reject' && !isKept(asked.askedBy, hiddenFrom(who))) return;
     if (asked.askedBy !== who.id)
       throw new BoxError('decision_not_yours', 'The person who asked the copilot decides about what it waits for.');
@@ -176,7 +175,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   /** What a person changes about a call of the copilot is recorded as the model's own arguments are. */
   const toRecorded = async ({ hook }: HookEntry, edited: unknown): Promise<unknown> => {
     const asked = readDetail(hook);
-    if (edited === null || !hideArguments || !isOfCall(asked) || !isOfCopilot(asked)) return edited;
+    if (edited === null || !hideArguments || !isOfCall(asked) || !isAskedByCopilot(asked)) return edited;
     const run = await journal.getRun(hook.runId);
     return run ? (JSON.parse(await hideArguments(asked.tool, JSON.stringify(edited), run)) as unknown) : edited;
   };
@@ -340,12 +339,12 @@ function isListed(
   hidden: Hidden,
 ): boolean {
   if (isKept(asked.askedBy, hidden)) return false;
-  if (isInbox && isOfCopilot(asked)) return false;
+  if (isInbox && isAskedByCopilot(asked)) return false;
   return source === undefined || sourceOf(asked) === source;
 }
 
-function isOfCopilot(asked: Detail): boolean {
-  return isOfCall(asked) && splitName(asked.agent).agent === COPILOT_AGENT;
+function isAskedByCopilot(asked: Detail): boolean {
+  return isOfCall(asked) && isOfCopilot(asked.agent);
 }
 
 /** Each time it is sealed it is another text. */

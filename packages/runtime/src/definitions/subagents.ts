@@ -1,3 +1,4 @@
+import { COPILOT_AGENT } from '../manifest.ts';
 import type { DeepAgentDefinition, SubagentDefinition } from './agent.ts';
 import { defineDeepAgent } from './definition.ts';
 import { toolsOfParts } from './parts.ts';
@@ -9,6 +10,11 @@ const SEPARATOR = '/';
 export function splitName(runName: string): { agent: string; subagent?: string } {
   const [agent = '', subagent] = runName.split(SEPARATOR);
   return subagent === undefined ? { agent } : { agent, subagent };
+}
+
+/** Whether a run's name is that of the copilot, or of a sub-agent of it: what it waits for is for the person who asked it. */
+export function isOfCopilot(runName: string): boolean {
+  return splitName(runName).agent === COPILOT_AGENT;
 }
 
 /** The sub-agents that an agent declares, by name. One has the models of its parent unless it names its own. */

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { operationsOf } from '../operations/define.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import { requirePermission } from '../auth/caller.ts';
-import { BoxError } from '../errors.ts';
-import { DraftRule, listClashes, ROOM } from './inputs.ts';
+import { DraftRule, ROOM } from './inputs.ts';
 import type { Guardrails } from './guardrails.ts';
 import { judgeText } from './judge.ts';
 import { toVerdict } from './recorded.ts';
@@ -113,7 +112,6 @@ export const testGuardrails = operation({
       return toAnswer(runs, nextCursor);
     }
     const place = toPlace(input, side);
-    requireFit(rule);
     const rules = rule ? guardrails.draft(side, place, rule) : (await guardrails.rules()).find(place, side);
     if (rules?.asksModel) requirePermission(caller, 'guardrails:write');
     const judged = rules ? await judgeText(rules, text ?? '', { signal }) : undefined;
@@ -150,7 +148,6 @@ function toPlace({ agent, workflow }: Input, side: Side): Place {
 
 /** Those in force, or the one that came along, on the sides that are asked about. */
 async function toRules(guardrails: Guardrails, { side, rule }: Input): Promise<RuleSet> {
-  requireFit(rule);
   if (!rule) {
     const all = await guardrails.rules();
     return { find: (place, asked) => (side === undefined || asked === side ? all.find(place, asked) : undefined) };
@@ -165,11 +162,6 @@ async function toRules(guardrails: Guardrails, { side, rule }: Input): Promise<R
       return drafts.get(key);
     },
   };
-}
-
-function requireFit(rule: Input['rule']): void {
-  const [clash] = rule ? listClashes(rule) : [];
-  if (clash !== undefined) throw new BoxError('invalid_request', `${clash}.`, { details: { param: 'rule.action' } });
 }
 
 function toAnswer(runs: readonly TriedRun[], nextCursor: string | null): z.infer<typeof DryRun> {

@@ -4,7 +4,7 @@ import { toShownInput } from '../approvals/shown-input.ts';
 import { HELD, heldOf } from '../engine/box-marks.ts';
 import type { RunHandle } from '../engine/handle.ts';
 import { bodyOf } from '../engine/primitives/hook.ts';
-import { toRefusal } from '../guardrails/refusal.ts';
+import { requireApproved } from '../guardrails/refusal.ts';
 
 /** The mark of a run whose input a rule holds. */
 export function toHeldMark(heldBy: HeldBy | undefined): Record<string, string> {
@@ -38,10 +38,6 @@ async function waitFor(execution: RunHandle, { workflow, input, heldBy }: HeldSt
     payload: toShownInput({ workflow, input }),
     heldBy,
   });
-  const { approved, timedOut } = await answer;
-  if (approved) return;
-  const why = timedOut ? 'nobody has decided in time' : 'a person has rejected it';
-  const { rule: name, ruleId: id, reason } = heldBy;
-  const what = `holds the input of workflow "${workflow}", and ${why}.`;
-  throw toRefusal('workflow_guardrail_blocked', what, { rule: { id, name }, reason });
+  const held = `the input of workflow "${workflow}"`;
+  requireApproved(await answer, { code: 'workflow_guardrail_blocked', held, by: heldBy });
 }

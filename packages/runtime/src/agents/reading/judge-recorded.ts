@@ -5,7 +5,7 @@ import type { JournalRecord } from '../../engine/journal/record.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import { wholeRecord } from '../../engine/large-values.ts';
 import { decode } from '../../engine/serialize.ts';
-import { splitName } from '../../definitions/subagents.ts';
+import { isOfCopilot } from '../../definitions/subagents.ts';
 import { BoxError } from '../../errors.ts';
 import { judgeValue } from '../../guardrails/judge.ts';
 import { toVerdict } from '../../guardrails/recorded.ts';
@@ -14,7 +14,6 @@ import type { Place, RuleSet } from '../../guardrails/rules.ts';
 import type { Side } from '../../guardrails/store.ts';
 import type { Found } from '../../guardrails/text-stream.ts';
 import { toShownValue } from '../../json-value.ts';
-import { COPILOT_AGENT } from '../../manifest.ts';
 import { createYielder } from '../../yielder.ts';
 import { judgeTurnInput } from '../judge-input.ts';
 import type { ToolCall } from '../model/messages.ts';
@@ -44,7 +43,7 @@ export function createJudgeRecorded({ journal, engine }: JudgeRecordedOptions): 
     const input = decode(text) as TurnInput;
     if (from === 0) yield { ...(await judgeAsked(at, run, input)), characters: text.length, next: 1 };
     const clientTools = new Set(input.tools.map(({ name }) => name));
-    const canHold = (tool: string) => splitName(run.name).agent !== COPILOT_AGENT && !clientTools.has(tool);
+    const canHold = (tool: string) => !isOfCopilot(run.name) && !clientTools.has(tool);
     const list: Journal['listRecords'] = (runId, page) =>
       journal.listRecords(runId, { ...page, from: page.from + Math.max(0, from - 1) });
     for await (const page of pagesOf(run.runId, list, FIRST_RECORDS))

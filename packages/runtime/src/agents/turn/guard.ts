@@ -6,8 +6,7 @@ import { judgeText } from '../../guardrails/judge.ts';
 import type { SideRules } from '../../guardrails/rules.ts';
 import { toHeldBy } from '../../approvals/held-text.ts';
 import { asBlocking, withoutHolds } from '../../guardrails/rules.ts';
-import { splitName } from '../../definitions/subagents.ts';
-import { COPILOT_AGENT } from '../../manifest.ts';
+import { isOfCopilot } from '../../definitions/subagents.ts';
 import type { Side } from '../../guardrails/store.ts';
 import type { Found } from '../../guardrails/text-stream.ts';
 import type { CallModel } from '../model/client.ts';
@@ -34,7 +33,7 @@ export function createTurnGuard(
   const askedBy = askedByOf(run);
   return {
     // What the copilot waits for is for the person who asked it, and in no inbox.
-    canHold: splitName(name).agent !== COPILOT_AGENT,
+    canHold: !isOfCopilot(name),
     find: async (side) => (await guardrails.rules()).find({ kind: 'agent', name }, side),
     record: ({ side, place }, found) => guardrails.record(found, { side, place, runId, askedBy }),
   };

@@ -1,7 +1,7 @@
 import { askAboutText } from '../../approvals/held-text.ts';
 import { toShownInput } from '../../approvals/shown-input.ts';
 import type { RunHandle } from '../../engine/handle.ts';
-import { toRefusal } from '../../guardrails/refusal.ts';
+import { requireApproved } from '../../guardrails/refusal.ts';
 import type { Emit } from '../events/turn-events.ts';
 import { toTextInterrupt } from './interrupts.ts';
 import type { ConversationMessage, HeldInput, TurnInput } from './input.ts';
@@ -29,11 +29,8 @@ export async function holdInput(
     emit({ type: 'interrupt', ...toTextInterrupt(token, kept) });
     emit({ type: 'finish', reason: 'interrupt' });
   }
-  const { approved, timedOut } = await answer;
-  if (approved) return;
-  const why = timedOut ? 'nobody has decided in time' : 'a person has rejected it';
-  const what = `holds what agent "${agent}" is asked, and ${why}.`;
-  throw toRefusal('agent_guardrail_blocked', what, { rule: { id: ruleId, name: rule }, reason });
+  const held = `what agent "${agent}" is asked`;
+  requireApproved(await answer, { code: 'agent_guardrail_blocked', held, by: heldBy });
 }
 
 // --- internal ---
