@@ -471,6 +471,11 @@ const GUIDES: Guide[] = [
         const picture = await fetch(part?.image_url.url ?? '');
         expect((await picture.arrayBuffer()).byteLength).toBe(30_000);
       },
+      async follow({ stdout }, { workspace }) {
+        const words = 'one two three four five six seven eight';
+        expect(Array.from(stdout.matchAll(/"delta":"([^"]*)"/g), ([, text]) => text).join('')).toBe(words);
+        expect(workspace.read('left.txt')).not.toContain('eight');
+      },
       stop({ stdout }) {
         expect(stdout).toMatch(/^HTTP\/1\.1 204 /);
       },

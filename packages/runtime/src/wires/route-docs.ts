@@ -23,7 +23,7 @@ const TURN_ERRORS: readonly ErrorCode[] = [
 const KEY_HEADER = {
   'x-svc-user': 'The end user it is for, from a key that may speak for users: the session and the run are theirs',
   'idempotency-key':
-    'The same key and body answer with the turn they began for 24 hours; nothing is asked or run again',
+    'The same key and body answer with the turn they began for 24 hours, streamed also while it is under way; nothing is asked or run again',
 };
 const TURN_HEADERS = {
   ...KEY_HEADER,
