@@ -65,20 +65,19 @@ export function useGuidePage(): (path: string, chat: PageChat) => Promise<void> 
   };
 }
 
-// --- internal ---
-
-async function readPageFiles(): Promise<Record<string, string>> {
+/** The page's code, by the names of its files. */
+export async function readPageFiles(): Promise<Record<string, string>> {
   const text = await readFile(PAGE, 'utf8');
   const files = text.matchAll(/^```tsx page\/(\S+)\n([^]*?)^```$/gm);
   return Object.fromEntries(Array.from(files, ([, name = '', code = '']) => [name, code]));
 }
 
 /** What the agent has said, and what went wrong. */
-const see = (page: Page) =>
+export const see = (page: Page) =>
   page.evaluate<string>(
     `[...document.querySelectorAll('[data-role=assistant], [role=alert]')].map((said) => said.innerText).join('\\n')`,
   );
-const say = async (page: Page, text: string): Promise<void> => {
+export const say = async (page: Page, text: string): Promise<void> => {
   await until(() => page.evaluate<boolean>('document.querySelector("input")?.disabled === false'), WAIT_MS);
   await page.evaluate(`(() => {
     const input = document.querySelector('input');
@@ -87,10 +86,10 @@ const say = async (page: Page, text: string): Promise<void> => {
   })()`);
   await until(() => press(page, 'Send'), WAIT_MS);
 };
-const press = (page: Page, name: string) =>
+export const press = (page: Page, name: string) =>
   page.evaluate<boolean>(`(() => {
     const button = [...document.querySelectorAll('button')].find(({ innerText }) => innerText === ${JSON.stringify(name)});
     button?.click();
     return button !== undefined;
   })()`);
-const untilSeen = (page: Page, text: string) => until(async () => (await see(page)).includes(text), WAIT_MS);
+export const untilSeen = (page: Page, text: string) => until(async () => (await see(page)).includes(text), WAIT_MS);
