@@ -98,3 +98,79 @@ describe('an agent with an output schema', () => {
     expect([text, box.model.requests.at(-1)]).toEqual(['{"own":true}', expect.objectContaining({ response_format })]);
   });
 });
+
+describe('an agent whose output is streamed', () => {
+  const streams = defineDeepAgent({ name: 'streams', output: Person, streamOutput: true });
+
+  /** The pieces of the answer as they come, and how it ends. */
+  async function read(box: TestBox, content: string) {
+    const body = { model: 'streams', stream: true, messages: [{ role: 'user', content }] };
+    const answer = await box.request('/wire-a/v1/chat/completions', json(body, { headers: KEY }));
+    const raw = await answer.text();
+    const pieces = Array.from(raw.matchAll(/"delta":\{"content":"((?:[^"\\]|\\.)+)"/g), ([, text]) =>
+      JSON.parse(`"${text}"`),
+    );
+    return { status: answer.status, pieces, raw };
+  }
+
+  /** A model that says each of these in as many pieces as there are characters. */
+  async function openPieces(texts: string[]) {
+    let asked = 0;
+    const provider = await startProvider((response) => {
+      const pieces = (texts[asked++] ?? '').split('').map((content) => ({ content }));
+      response.end(toModelStream(pieces));
+    });
+    const box = await boxes.open({ agents: { streams }, provider: { baseUrl: provider.url } });
+    return { box, asked: () => asked };
+  }
+
+  test('is sent as it is written, and recorded by its schema', async () => {
+    const box = await boxes.open({ agents: { streams } });
+    const content = 'delay:20; say:{"name":"Ada of all the Lovelaces", "age":36}';
+    const { pieces } = await read(box, content);
+    expect(pieces.length).toBeGreaterThan(3);
+    expect(JSON.parse(pieces.join(''))).toEqual({ name: 'Ada of all the Lovelaces', age: 36 });
+    const whole = await ask(box, 'streams', content);
+    expect(whole.run).toMatchObject({ output: { output: { age: 36 } } });
+    expect(whole.text).toBe(pieces.join(''));
+  });
+
+  test.each([
+    ['bare', '{"name":"A ` da","age":36}'],
+    ['in white space', '\n \t{"name":"Ada", "age":36}\n\n'],
+    ['in a code block', '```json\n{"name":"```","age":36}\n```\n'],
+    ['in a code block without a language', ' ```\n\n{"name":"Ada",\n"age":36}\n```'],
+  ])('has nothing around it: %s', async (_, said) => {
+    const { box, asked } = await openPieces([said]);
+    const { pieces } = await read(box, 'Who?');
+    const { items } = (await call<{ items: { output: { content: string } }[] }>(box, 'GET /api/runs?name=streams'))
+      .body;
+    expect(JSON.parse(pieces.join(''))).toMatchObject({ age: 36 });
+    expect(pieces.join('')).toBe(said.trim().replace(/^```.*\n\s*|\n```$/g, ''));
+    expect([pieces.length > 10, asked(), items.length]).toEqual([true, 1, 1]);
+  });
+
+  test('that does not fit ends with an error after what was sent, and is not asked for again', async () => {
+    const { box, asked } = await openPieces(['{"name":"Ada"}', '{"name":"Ada","age":36}']);
+    const { pieces, raw } = await read(box, 'Who?');
+    expect(pieces.join('')).toBe('{"name":"Ada"}');
+    expect(raw).toContain('agent_output_invalid');
+    expect(raw).not.toContain('asked again');
+    expect(asked()).toBe(1);
+  });
+
+  test.each(['Ada is 36.', '``json', '`````', '"Ada"'])(
+    'that begins as no object is asked for again: %s',
+    async (said) => {
+      const { box, asked } = await openPieces([said, '{"name":"Ada","age":36}']);
+      const { pieces } = await read(box, 'Who?');
+      expect(pieces.join('')).toBe('{"name":"Ada","age":36}');
+      expect(asked()).toBe(2);
+    },
+  );
+
+  test('needs an output to stream', () => {
+    expect(() => defineDeepAgent({ name: 'a', streamOutput: true })).toThrow('there is none');
+    expect(() => defineDeepAgent({ name: 'a', output: Person, streamOutput: 'yes' as never })).toThrow('true or false');
+  });
+});

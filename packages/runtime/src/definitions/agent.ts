@@ -79,6 +79,11 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   subagents?: readonly (KnownAgent | SubagentDefinition)[];
   /** What every answer is: the model writes JSON that this schema takes. */
   output?: S;
+  /**
+   * True: that JSON is streamed while it is written. An answer that does not fit is then not asked for again: what clients
+   * have of it cannot be taken back, and the turn fails. Default: it comes whole, once it fits.
+   */
+  streamOutput?: boolean;
   /** What the model may read when it needs it, by `read_skill`; with those of `skills/*.md`. */
   skills?: readonly Skill[];
   /** Collections of the box that the model may look things up in, by `search_knowledge`: `['handbook']`. At most 20. */

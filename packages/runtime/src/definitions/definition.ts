@@ -70,6 +70,7 @@ const MEMBERS: (keyof DeepAgentDefinition)[] = [
     'browser',
     'subagents',
     'output',
+    'streamOutput',
     'skills',
     'knowledge',
     'memory',

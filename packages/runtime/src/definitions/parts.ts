@@ -37,6 +37,12 @@ export function checkDeepParts(agent: DeepAgentDefinition): void {
         );
   if (agent.output !== undefined && !isSchema(agent.output))
     throw new TypeError('"output" is not a zod schema. Write: output: z.object({ ... }).');
+  if (agent.streamOutput !== undefined && typeof agent.streamOutput !== 'boolean')
+    throw new TypeError('"streamOutput" is true or false.');
+  if (agent.streamOutput && agent.output === undefined)
+    throw new TypeError(
+      '"streamOutput" is about the "output" of an agent, and there is none: any other text is streamed anyway.',
+    );
   const { subagents = [], skills = [], mcpServers = {} } = agent;
   checkNames(subagents.map(checkSubagent), 'sub-agent');
   checkNames(skills.map(checkSkill), 'skill');

@@ -9,6 +9,8 @@ import type { AnySchema, Issue, JsonSchema, Parsed } from '../../schema/schema.t
 export interface OutputRule {
   /** As the provider is sent it. */
   schema: JsonSchema;
+  /** It is emitted while it is written, and not asked for again. */
+  isStreamed?: boolean;
   check(content: string): Promise<CheckedOutput>;
 }
 
@@ -29,7 +31,8 @@ export async function outputRuleOf(
   input: Pick<TurnInput, 'outputSchema' | 'parameters'>,
 ): Promise<OutputRule | undefined> {
   if (input.outputSchema) return toOutputRule(input.outputSchema);
-  return agent.output && hasOutputRule(agent, input) ? createOutputRule(agent.output) : undefined;
+  if (!agent.output || !hasOutputRule(agent, input)) return undefined;
+  return { ...(await createOutputRule(agent.output)), isStreamed: agent.streamOutput === true };
 }
 
 /** The rule of a schema an author wrote. */
@@ -42,12 +45,16 @@ export function toRepair(issues: string): string {
   return `Your answer does not fit the schema it must have. ${issues} Answer again, with the JSON and nothing else.`;
 }
 
-export function outputInvalid(agent: string, issues: string): BoxError {
+export function outputInvalid(agent: string, issues: string, { isRepaired }: { isRepaired: boolean }): BoxError {
+  const when = isRepaired ? ', also when asked again' : '';
   return new BoxError(
     'agent_output_invalid',
-    `The answer of agent "${agent}" does not fit its schema, also when asked again. ${issues}`,
+    `The answer of agent "${agent}" does not fit its schema${when}. ${issues}`,
   );
 }
+
+export const FENCE = '```';
+export const FENCE_OPENING = /^```(?:json)?[^\S\n]*\n/;
 
 // --- internal ---
 
@@ -78,12 +85,10 @@ function parseJson(text: string): { ok: true; value: unknown } | { ok: false; re
   }
 }
 
-const FENCE = '```';
-
 /** Some models put JSON in a code block, whatever they are instructed. */
 function withoutFence(content: string): string {
   const text = content.trim();
-  const [opening] = /^```(?:json)?[^\S\n]*\n/.exec(text) ?? [];
+  const [opening] = FENCE_OPENING.exec(text) ?? [];
   const isFenced = opening !== undefined && text.length >= opening.length + FENCE.length && text.endsWith(FENCE);
   return isFenced ? text.slice(opening.length, -FENCE.length).trim() : text;
 }

@@ -18,6 +18,7 @@ import { withReasoning } from './input.ts';
 import { callLimits, ModelCalls } from './model-calls.ts';
 import type { StepBudget, TurnOptions, TurnOutput } from './options.ts';
 import { outputInvalid, toRepair } from './output.ts';
+import { createStreamedOutput, isStreamedOutput, isText } from './streamed-output.ts';
 import type { CheckedOutput, OutputRule } from './output.ts';
 import { runCall } from './run-call.ts';
 import { Summaries } from './summaries.ts';
@@ -149,8 +150,12 @@ class Turn implements ToolTurn {
     const run = () => rule.check(content);
     const checked = (await this.invoke('step', 'output', { content }, { name: 'output', run })) as CheckedOutput;
     const messageId = this.#conversation.lastId;
-    if (checked.ok) this.#emitText(messageId, checked.text);
-    else if (this.#repairs > 0) throw outputInvalid(this.options.agent.name, checked.issues);
+    // What was emitted cannot be taken back.
+    const isStreamed = rule.isStreamed === true && isStreamedOutput(content);
+    const isRepaired = this.#repairs > 0;
+    if (checked.ok) {
+      if (!isStreamed) this.#emitText(messageId, checked.text);
+    } else if (isRepaired || isStreamed) throw outputInvalid(this.options.agent.name, checked.issues, { isRepaired });
     else this.#conversation.add({ id: `${messageId}-repair`, role: 'user', content: toRepair(checked.issues) });
     if (!checked.ok) this.#repairs += 1;
     return checked;
@@ -191,7 +196,7 @@ class Turn implements ToolTurn {
   /** The step budget is used up. */
   stop(step: number, steps: number): Promise<TurnOutput> {
     const content = `The turn stopped after ${steps} steps.`;
-    if (this.options.output) throw outputInvalid(this.options.agent.name, content);
+    if (this.options.output) throw outputInvalid(this.options.agent.name, content, { isRepaired: false });
     return this.#endWith(content, step);
   }
 
@@ -289,7 +294,11 @@ class Turn implements ToolTurn {
   #replyOptions(): ReplyOptions {
     const { toolset, output, untilTaken } = this.options;
     // What may yet be refused is not emitted: it could not be taken back.
-    const emit: Emit = output ? (event) => !isText(event) && this.options.emit(event) : this.options.emit;
+    const emit: Emit = !output
+      ? this.options.emit
+      : output.isStreamed
+        ? createStreamedOutput(this.options.emit)
+        : (event) => !isText(event) && this.options.emit(event);
     return {
       emit,
       messageId: this.#messageId(),
@@ -306,10 +315,6 @@ function onlyOnce(work: () => void): () => void {
     if (!isDone) work();
     isDone = true;
   };
-}
-
-function isText({ type }: TurnEvent): boolean {
-  return type.startsWith('text.');
 }
 
 function toFinishReason(reason: string): FinishReason {
