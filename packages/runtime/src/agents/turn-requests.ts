@@ -81,8 +81,9 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
       : null;
     const keptIn = input.session ? sessionId : null;
     const endsAlone = keptIn === null && key === undefined;
+    const how = { isWhole: request.isWhole === true };
     const reader = readers.open(runId, {
-      isWhole: request.isWhole === true,
+      ...how,
       isAwaited: endsAlone,
       mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
     });
@@ -96,7 +97,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
         return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
       reader.close();
       limits.leave(runId);
-      return repeats.replay(started);
+      return repeats.replay(started, how);
     } catch (error) {
       reader.close();
       throw error;
@@ -107,7 +108,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     const { agent: name, session, key, caller } = request;
     if (name === COPILOT_AGENT) await requireCopilot(options, caller);
     const first = key && (await repeats.find(name, key));
-    if (first) return repeats.replay(first);
+    if (first) return repeats.replay(first, { isWhole: request.isWhole === true });
     const model = await finder.modelOf(name);
     const runId = newRunId();
     const asked = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
