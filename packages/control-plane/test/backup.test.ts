@@ -1,8 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { text as readAll } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { LEFT_OUT, TABLES } from '../src/backup.ts';
 import { backUpToFile, restoreFromFile } from '../src/backup-file.ts';
+import { backUpToStream, restoreFromStream } from '../src/backup-stream.ts';
 import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
 import { openStore } from '../src/plane.ts';
@@ -41,6 +44,33 @@ describe.each(STORES)('a backup of a control plane on %s', (store) => {
     const restored = await startPlane({ env: target });
     const login = await ask(restored.url, '/api/v1/auth/login', { email: PERSON.email, password: PERSON.password });
     expect([login.status, await login.json()]).toMatchObject([200, { organization: { name: 'Acme', role: 'owner' } }]);
+  });
+});
+
+describe.each(STORES)('a backup in a stream, of a control plane on %s', (store) => {
+  test('is what a file would have been, and one that breaks off leaves nothing', async () => {
+    const env = await makeStore(store);
+    const plane = await startPlane({ env });
+    await signUpFirst(plane);
+    const output = new PassThrough();
+    const [rows, text] = await Promise.all([
+      backUpToStream(toFull(env), output).finally(() => output.end()),
+      readAll(output),
+    ]);
+    expect(text.trimEnd().split('\n')).toHaveLength(rows + 2);
+    const target = await makeStore(store);
+    const broken = Readable.from([text.slice(0, -20)]);
+    await expect(restoreFromStream(toFull(target), broken)).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(await restoreFromStream(toFull(target), Readable.from([text]))).toBe(rows);
+    expect((await logIn(await startPlane({ env: target }), PERSON.email)).status).toBe(200);
+  });
+
+  test('whose reader goes is one that has failed', async () => {
+    const env = await makeStore(store);
+    await signUpFirst(await startPlane({ env }));
+    const output = new PassThrough();
+    output.destroy();
+    await expect(backUpToStream(toFull(env), output)).rejects.toThrow(/destroyed/);
   });
 });
 
