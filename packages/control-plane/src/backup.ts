@@ -37,8 +37,8 @@ const ENDED: readonly string[] = [
   'plane_signing_keys',
 ];
 
-/** What a backup does not have: besides those, what is counted for a minute, and what the database itself knows. */
-export const LEFT_OUT: readonly string[] = [...ENDED, 'plane_attempts', 'plane_migrations'];
+/** What a backup does not have: besides those, what is counted for a minute, where tunnels are, and what the database itself knows. */
+export const LEFT_OUT: readonly string[] = [...ENDED, 'plane_attempts', 'plane_migrations', 'plane_tunnels'];
 
 /** Takes the lines of a backup. */
 export type Write = (line: string) => Promise<void>;

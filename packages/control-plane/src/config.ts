@@ -70,6 +70,12 @@ export const VARIABLES = {
     make: 'echo tunnel.example.com',
     mode: 'full',
   },
+  PLANE_INTERNAL_URL: {
+    purpose:
+      'Where other control planes on the same database reach this one, which pass on to it what is asked of its tunnels. Default: they answer 502.',
+    make: 'echo "http://10.0.0.3:3000"',
+    mode: 'full',
+  },
   PLANE_OIDC_ISSUER: {
     purpose: 'The OpenID Connect provider people may sign in with. Asks for the client id and secret, too.',
     make: 'echo "https://accounts.example.com"',
@@ -112,6 +118,8 @@ export interface FullSettings {
   secretKey: string;
   allowPrivate: boolean;
   tunnelDomain: string;
+  /** Where other control planes reach this one, without a slash at the end. */
+  internalUrl: string | undefined;
   oidc: { issuer: string; clientId: string; clientSecret: string } | undefined;
 }
 
@@ -151,6 +159,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
             secretKey: read('PLANE_SECRET_KEY') ?? '',
             allowPrivate: read('PLANE_ALLOW_PRIVATE') === '1',
             tunnelDomain: read('PLANE_TUNNEL_DOMAIN') ?? 'localhost',
+            internalUrl: read('PLANE_INTERNAL_URL')?.replace(/\/+$/, ''),
             oidc:
               oidcIssuer === undefined
                 ? undefined
@@ -216,6 +225,7 @@ const RULES: Partial<Record<VariableName, (value: string | undefined, read: Read
     value === undefined || /^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/.test(value)
       ? undefined
       : `is "${value}", which is no domain`,
+  PLANE_INTERNAL_URL: (value) => explainOrigin(value),
   PLANE_OIDC_ISSUER: (value, read) => {
     if (value !== undefined) return explainOrigin(value, { allowsPath: true });
     const other = (['PLANE_OIDC_CLIENT_ID', 'PLANE_OIDC_CLIENT_SECRET'] as const).find((name) => read(name));
