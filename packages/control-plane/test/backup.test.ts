@@ -112,20 +112,27 @@ describe.each(STORES)('a control plane that is restored on %s', (store) => {
 
   test('of a backup that has more in it than one of this version leaves that out', async () => {
     const { env, plane, ada } = await start();
+    const made = await askJson(plane, 'POST /api/v1/installations', { cookie: ada.cookie, body: { name: 'shop' } });
+    const installationId = made.body.id as string;
     const file = join(makeFolder(), 'plane.backup');
     const rows = await backUpToFile(toFull(env), file);
     await plane.close();
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     const session = { id: 'x', secretHash: 'x', userId: ada.userId, createdAt: 1, seenAt: 1, expiresAt: 9e12 };
     const old = [...lines.slice(0, -1), JSON.stringify({ table: 'plane_sessions', row: session })];
+    const box = { installationId, url: 'https://box.example', imageTag: 'a', contract: 1, secret: 'sealed' };
+    const deployment = { ...box, registeredAt: 1, registeredBy: ada.userId };
+    old.push(JSON.stringify({ table: 'plane_deployments', row: deployment }));
     const earlier = join(makeFolder(), 'earlier.backup');
-    writeFileSync(earlier, `${[...old, JSON.stringify({ end: rows + 1 })].join('\n')}\n`);
+    writeFileSync(earlier, `${[...old, JSON.stringify({ end: rows + 2 })].join('\n')}\n`);
     const target = await makeStore(store);
-    expect(await restoreFromFile(toFull(target), earlier)).toBe(rows + 1);
+    expect(await restoreFromFile(toFull(target), earlier)).toBe(rows + 2);
     const restored = await startPlane({ env: target });
     const cookie = cookieOf(await logIn(restored, ada.email));
     const { items } = (await askJson(restored, 'GET /api/v1/sessions', { cookie })).body;
     expect(items).toHaveLength(1);
+    const shop = await askJson(restored, `GET /api/v1/installations/${installationId}`, { cookie });
+    expect(shop.body.deployment).toMatchObject({ url: 'https://box.example' });
   });
 });
 

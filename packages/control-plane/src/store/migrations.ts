@@ -188,4 +188,8 @@ create table plane_tunnels (
 create index plane_tunnels_expires on plane_tunnels (expires_at);
 create index plane_tunnels_plane on plane_tunnels (plane);
 `,
+  // It was sealed and never opened: a box that is registered again brings its secret along.
+  `
+alter table plane_deployments drop column secret;
+`,
 ];
