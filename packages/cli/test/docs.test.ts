@@ -539,6 +539,11 @@ const GUIDES: Guide[] = [
           { publishedVersion: 1, latestVersion: 2 },
         ]);
       },
+      async try({ stdout }, { box }) {
+        expect(stdout).toMatch(/"type":"RUN_FINISHED".*"outcome":\{"type":"success"\}/);
+        const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent&limit=1');
+        expect(items).toMatchObject([{ attributes: { 'svc.prompt.instructions': expect.stringMatching(/@2$/) } }]);
+      },
     },
   },
   {
