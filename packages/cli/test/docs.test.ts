@@ -84,6 +84,12 @@ const NOT_RUN: Record<string, string> = {
       'needs nginx and Caddy; control-plane/test/proxies.test.ts runs them with it',
     ]),
   ),
+  ...Object.fromEntries(
+    ['plane', 'plane-up', 'plane-backup', 'plane-restore'].map((name) => [
+      `self-host.md#${name}`,
+      'needs a container engine and the image; e2e/plane-image.test.ts runs them',
+    ]),
+  ),
   'database.md#runs': 'a statement for a journal on PostgreSQL; sql-views.test.ts of the runtime runs it',
   'database.md#said': 'what svc dev says; the test of this page waits for it',
   'deploy.md#start': 'needs servers, and stays; e2e/deployed.test.ts runs it',
@@ -532,6 +538,11 @@ const GUIDES: Guide[] = [
           { publishedVersion: 2 },
           { publishedVersion: 1, latestVersion: 2 },
         ]);
+      },
+      async try({ stdout }, { box }) {
+        expect(stdout).toMatch(/"type":"RUN_FINISHED".*"outcome":\{"type":"success"\}/);
+        const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent&limit=1');
+        expect(items).toMatchObject([{ attributes: { 'svc.prompt.instructions': expect.stringMatching(/@2$/) } }]);
       },
     },
   },

@@ -26,6 +26,7 @@ import type { RetryTurn } from './turn-retries.ts';
 import { createTurnRequests } from './turn-requests.ts';
 import { createTurnStarts } from './turn-starts.ts';
 import { createAgentFinder } from './find-agent.ts';
+import type { AgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
@@ -93,6 +94,8 @@ export interface Agents {
   hideArguments: HideArguments | undefined;
   /** The code of a turn that goes on in this process. */
   body(run: RunRow): Promise<Body>;
+  /** The newest code of a turn, to be led through what the turn has recorded beside it: nobody reads what it emits. */
+  newestBody(run: RunRow): Promise<Body>;
   /** Ends the connections to the servers that agents use, and the readers of turns. The engine has ended before. */
   close(): Promise<void>;
 }
@@ -148,7 +151,10 @@ export function createAgents(options: AgentsOptions): Agents {
   });
   const { instructions, guardrails, callModel, hideArguments, memory } = options;
   const { files = createTurnFiles({ storage: undefined, log: options.log, listSessions: async () => [] }) } = options;
-  const toBody = createTurnBody({ finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory });
+  const turnOptions = { finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory };
+  const toBody = createTurnBody(turnOptions);
+  const newest: AgentFinder = { ...finder, ofRun: async ({ name }) => finder.get(name) };
+  const toNewestBody = createTurnBody({ ...turnOptions, finder: newest, live: createLiveTurns() });
 
   const turns = createOpenTurns({ journal, sessions, finder, pending });
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
@@ -203,6 +209,8 @@ export function createAgents(options: AgentsOptions): Agents {
       const hadApprovalBelow = mayEndAlone && (await pending.hadApprovalBelow(run.runId));
       return toBody(run, input, async () => options.instructions?.resume(run), { hadApprovalBelow });
     },
+    newestBody: async (run) =>
+      toNewestBody(run, decode(run.input) as TurnInput, async () => options.instructions?.resume(run)),
     async close() {
       readers.close();
       await tools.close();

@@ -74,7 +74,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     request: TurnRequest,
     { input, owner }: { input: TurnInput; owner: SessionOwner },
   ): Promise<RunningTurn> => {
-    const { agent: name, session, key, caller, trigger = 'chat' } = request;
+    const { agent: name, session, key, caller, trigger = 'chat', pinned = [] } = request;
     const asker = askerOf(request);
     const sessionId = session
       ? await sessions.open({ agent: name, name: session.name, owner, kind: session.kind, ...asker })
@@ -92,7 +92,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
       const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
       const charged = caller ? chargedBy(caller) : [];
       const by = caller ? { startedBy: toStartedBy(caller) } : {};
-      const started = await starts.startRun(run, input, { trigger, charged, ...by, ...asker, ...keyed });
+      const started = await starts.startRun(run, input, { trigger, charged, pinned, ...by, ...asker, ...keyed });
       if (started.runId === runId)
         return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
       reader.close();

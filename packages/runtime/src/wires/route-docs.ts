@@ -145,7 +145,7 @@ export const AGUI_DOCS = {
     id: 'agui.run',
     tag: 'agui',
     security: 'key',
-    errors: TURN_ERRORS,
+    errors: [...TURN_ERRORS, 'prompt_not_found', 'prompt_version_not_found'],
     headers: KEY_HEADER,
     body: RunAgentInput,
     answers: { 200: { description: 'The events of the run', content: { 'text/event-stream': undefined } } },
