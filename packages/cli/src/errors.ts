@@ -191,6 +191,12 @@ export function cutLongWords(text: string): string {
   return text.replaceAll(LONG_WORD, (word) => `${word.slice(0, WORD_START)}…`);
 }
 
+/** Where modules do not load because npm has left out a part of the bundler: what says so. Undefined: they fail for another reason. */
+export function findIncomplete(root: string, messages: readonly string[]): CliError | undefined {
+  const isMissing = messages.some((message) => message.startsWith(NO_NATIVE_PART));
+  return isMissing && findLeftOut(root) !== undefined ? incompleteInstall(root) : undefined;
+}
+
 /** What to do about a code, where one sentence fits every case of it. */
 export function findSuggestion(code: string): string | undefined {
   return SUGGESTIONS[code];
@@ -205,8 +211,8 @@ function findOwn(code: string): { exitCode: number } | undefined {
 /** How the bundler begins to say it. */
 const NO_NATIVE_PART = 'Cannot find native binding';
 
-function incompleteInstall(): CliError {
-  const left = findLeftOut(process.cwd());
+function incompleteInstall(root = process.cwd()): CliError {
+  const left = findLeftOut(root);
   const install = left === undefined ? 'install the packages anew' : `run \`npm install --no-save ${left}\``;
   return new CliError(
     'install_incomplete',

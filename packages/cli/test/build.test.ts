@@ -24,6 +24,16 @@ async function makeWorkspace(files: Record<string, string> = {}): Promise<string
   return root;
 }
 
+/** As the packages of the bundler are named, of those that tests run on. */
+const PLATFORMS = [
+  'linux-x64-gnu',
+  'linux-arm64-gnu',
+  'linux-x64-musl',
+  'linux-arm64-musl',
+  'darwin-arm64',
+  'darwin-x64',
+];
+
 const NOT_COMPILING = `import './nowhere.ts';\nexport async function bad() {\n  'use workflow';\n}\n`;
 const READS = `import { readFileSync } from 'node:fs';\nexport function load() {\n  return readFileSync('x', 'utf8');\n}\n`;
 const NOT_REPLAYABLE = `import { load } from '../lib/load.ts';\nexport async function reads() {\n  'use workflow';\n  return load();\n}\n`;
@@ -142,6 +152,30 @@ describe('svc start', () => {
 });
 
 describe('svc check', () => {
+  const THROWS = `throw new Error('Cannot find native binding. npm has a bug.');\nexport default {};\n`;
+
+  it('names the command that brings back what npm has left out of the bundler, and no file', async () => {
+    const optionalDependencies = Object.fromEntries(PLATFORMS.map((name) => [`@rolldown/binding-${name}`, '9.9.9']));
+    const cwd = await makeWorkspace({
+      [AGENT]: THROWS,
+      'node_modules/rolldown/package.json': JSON.stringify({ optionalDependencies }),
+    });
+    const result = await runCli(['check', '--json'], { cwd });
+    expect(result.exitCode).toBe(1);
+    expect(readError(result)).toMatchObject({
+      code: 'install_incomplete',
+      suggestion: expect.stringMatching(/run `npm install --no-save @rolldown\/binding-[\w-]+@9\.9\.9`/),
+    });
+  });
+
+  it('leaves a module that lacks a native part of its own to who wrote it', async () => {
+    const result = await runCli(['check', '--json'], { cwd: await makeWorkspace({ [AGENT]: THROWS }) });
+    expect(readError(result)).toMatchObject({
+      code: 'check_failed',
+      details: { problems: [{ code: 'module_load_failed', file: AGENT }] },
+    });
+  });
+
   it('exits with 0 where there is nothing wrong', async () => {
     const result = await runCli(['check', '--json'], { cwd: await makeWorkspace() });
     expect(result).toMatchObject({ exitCode: 0, stderr: '' });

@@ -2,11 +2,14 @@ import { execFile } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { isBuiltin } from 'node:module';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
+import { Worker } from 'node:worker_threads';
 import { parseAst } from 'vite';
 import { describe, expect, it } from 'vitest';
 import { listFileFaults, listManifestFaults, PACKAGES, toPublished } from '../../../scripts/_release.mjs';
 import type { Manifest } from '../../../scripts/_release.mjs';
+import { toDocx } from '../../runtime/src/rag/files/_files.ts';
 import { docsPath } from '../src/workspace/docs-path.ts';
 import { readText, REPOSITORY } from './_docs.ts';
 
@@ -52,6 +55,19 @@ function listImported(name: string): string[] {
     }),
   );
   return [...new Set(imported)].filter((target) => !isBuiltin(target)).sort();
+}
+
+/** What the thread that reads files answers of one. */
+async function readFileIn(program: string, kind: string, content: string | Uint8Array): Promise<unknown> {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+  const workerData = { bytes, kind, charset: 'utf-8', most: 10_000 };
+  const worker = new Worker(join(REPOSITORY, program), { workerData, execArgv: [] });
+  try {
+    const [answer] = (await once(worker, 'message')) as [unknown];
+    return answer;
+  } finally {
+    await worker.terminate();
+  }
 }
 
 describe('what is released', () => {
@@ -146,8 +162,21 @@ describe.skipIf(!BUILT)('the published package', () => {
     for (const part of parts) await promisify(execFile)(process.execPath, [join(folder, part)]);
   });
 
+  it('runtime reads a page and a document with the readers it carries', async () => {
+    const page =
+      '<title>A &amp; B</title><h1>Hi</h1><p><b>Bold</b></p><table><tr><th>a</th></tr><tr><td>1</td></tr></table>';
+    const answer = await readFileIn('packages/runtime/dist/file-worker.mjs', 'html', page);
+    const text = '# Hi\n\n**Bold**\n\n| a   |\n| --- |\n| 1   |';
+    expect(answer).toMatchObject({ document: { format: 'markdown', title: 'A & B', text } });
+    const docx = await readFileIn('packages/runtime/dist/file-worker.mjs', 'docx', await toDocx());
+    expect(docx).toMatchObject({
+      document: { format: 'markdown', text: expect.stringMatching(/^# Handbook\n/) as string },
+    });
+  });
+
   it.each([
     ['cli', ['drizzle-kit', 'tar-stream']],
+    ['runtime', ['mammoth', 'turndown', '@mixmark-io/domino', '@xmldom/xmldom']],
     ['runtime', ['@opentelemetry/sdk-metrics', '@opentelemetry/exporter-trace-otlp-proto', '@rgrove/parse-xml']],
   ])('%s carries the licences of the packages whose code is in it', async (name, bundled) => {
     expect(await listPacked(name)).toContain('dist/THIRD_PARTY.txt');

@@ -1,6 +1,7 @@
 import type { Problem } from '@svc/runtime/host';
 import { compileBundle, listAgents } from '../workspace/bundle.ts';
 import type { Context } from '../context.ts';
+import { findIncomplete } from '../errors.ts';
 import { isFirst } from '../dev/banner.ts';
 import { readProject } from '../dev/project.ts';
 import { array, object, string } from '../payload/payload.ts';
@@ -32,6 +33,12 @@ export const check = defineVerb({
     const root = resolveWorkspace(dir, context, 'svc check');
     readProject(root);
     const [{ manifest, problems }, contract] = await Promise.all([compileBundle(root), readOwnContract()]);
+    // Without it nothing loads, which is no problem of any file.
+    const incomplete = findIncomplete(
+      root,
+      problems.map(({ message }) => message),
+    );
+    if (incomplete) throw incomplete;
     const { problems: unmet } = await findContractProblems(root, contract);
     const faults = await findFaults(root);
     // Of src/schema.ts who compares it says more than the bundler.

@@ -36,7 +36,10 @@ export async function startRegistry(folder: string, upstream: string): Promise<R
         served.set(path, (served.get(path) ?? 0) + 1);
         return send(response, 'application/json', Buffer.from(JSON.stringify(toPackument(packages, address()))));
       }
-      const { type, content } = await fetchKept(`${upstream}${url.slice(1)}`, accept);
+      const kept = await fetchKept(`${upstream}${url.slice(1)}`, accept);
+      // npm asks once more, and waits for it, where a registry is broken; it goes on without an optional package that is not there.
+      if (kept === undefined) return void response.writeHead(404).end();
+      const { type, content } = kept;
       // Tarballs are asked for here, too.
       const text = type.includes('json') ? content.toString().replaceAll(upstream, `${address()}/`) : content;
       send(response, type, Buffer.from(text));
@@ -105,13 +108,15 @@ function toPackument(packages: Tarball[], url: string): object {
   return { name: packages[0]?.manifest.name, 'dist-tags': { latest }, versions: Object.fromEntries(versions) };
 }
 
-async function fetchKept(url: string, accept: string): Promise<{ type: string; content: Buffer }> {
+/** Undefined: there is no such package. */
+async function fetchKept(url: string, accept: string): Promise<{ type: string; content: Buffer } | undefined> {
   const key = createHash('sha256').update(`${new Date().toDateString()} ${accept} ${url}`).digest('hex');
   const kept = join(CACHE, key);
   try {
     return { type: readFileSync(`${kept}.type`, 'utf8'), content: readFileSync(kept) };
   } catch {
     const response = await fetch(url, { headers: { accept } });
+    if (response.status === 404) return undefined;
     if (!response.ok) throw new Error(`${url} answered ${response.status}.`);
     const type = response.headers.get('content-type') ?? 'application/octet-stream';
     const content = Buffer.from(await response.arrayBuffer());

@@ -88,6 +88,9 @@ describe('from the registry, in an empty folder and an empty home', () => {
       expect(JSON.parse(readFileSync(newcomer.path('shop/package.json'), 'utf8'))).toMatchObject({
         dependencies: { '@svc/runtime': expect.stringMatching(/^\d+\.\d+\.\d+$/) },
       });
+      // A later install asks nothing of whoever runs it.
+      const installed = await newcomer.run('npm', ['install'], 'shop');
+      expect(installed.stdout + installed.stderr).not.toMatch(/install-scripts|allowScripts/);
       const seconds = [created - began, serving - created, answered - serving, answered - began].map(
         (ms) => `${(ms / 1_000).toFixed(1)} s`,
       );
