@@ -6,7 +6,7 @@ import { makeClock, startPlane, STORES } from '../../control-plane/test/_setup.t
 import type { RunningPlane, StoreName } from '../../control-plane/test/_setup.ts';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { writeLink } from '../src/account/project-link.ts';
-import { makeHome } from './_control-plane.ts';
+import { makeHome } from './_home.ts';
 import { logIn } from './_plane.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readDocument, readError } from './_setup.ts';

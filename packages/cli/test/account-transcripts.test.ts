@@ -2,12 +2,13 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, onTestFinished } from 'vitest';
-import { makeHome, PASSWORD, startPlane } from './_control-plane.ts';
+import { PASSWORD, startFakePlane } from './_fake-plane.ts';
+import { makeHome } from './_home.ts';
 import { closedAddress } from './_setup.ts';
 import { settleIds, startTranscript, WIDTHS } from './_transcript.ts';
 
 it.each(WIDTHS)('the verbs of an account print this at %i columns', async (columns) => {
-  const plane = await startPlane();
+  const plane = await startFakePlane();
   const home = makeHome(plane);
   const away = await closedAddress();
   const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'svc-account-')));
@@ -38,7 +39,7 @@ it.each(WIDTHS)('the verbs of an account print this at %i columns', async (colum
   await transcript.run(['account', 'sign-out', '--others']);
   await transcript.run(['runs', 'list', '--agent', 'shop']);
   const id = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
-  plane.agents.push({ id, name: 'shop', deployment: null });
+  plane.agents.push(plane.makeAgent({ id, name: 'shop' }));
   await transcript.run(['runs', 'list', '--agent', id]);
   await transcript.run(['link']);
   await transcript.run(['link', id, '--url', 'https://box.example.com', '--image-tag', 'shop:12']);

@@ -12,11 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runDeviceFlow } from '../src/account/device-flow.ts';
 import { runCli } from './_run.ts';
-import { CODE, makeHome, startPlane } from './_control-plane.ts';
+import { CODE, startFakePlane } from './_fake-plane.ts';
+import { makeHome } from './_home.ts';
 import { closedAddress, failure, makeProject, readDocument, readError, startBox } from './_setup.ts';
 
 type Env = Record<string, string>;
@@ -35,7 +36,7 @@ function makeFolder(): string {
 
 /** Someone who has signed in. */
 async function signIn() {
-  const plane = await startPlane();
+  const plane = await startFakePlane();
   const env = makeHome(plane);
   expect(await runCli(['login', '--json'], { env })).toMatchObject({ exitCode: 0 });
   plane.seen.length = 0;
@@ -102,7 +103,7 @@ describe('a file of sessions that is broken, where no control plane is configure
   });
 
   it('stands in the way of a sign-in before someone approves it', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     const env = { ...makeBrokenHome(), SVC_CONTROL_PLANE_URL: plane.url };
     const result = await runCli(['login', '--json'], { env });
     expect([result.exitCode, readError(result).code, plane.seen]).toEqual([2, 'credentials_invalid', []]);
@@ -113,7 +114,7 @@ describe('with a control plane no one is signed in to', () => {
   it.each([[['whoami']], [['link', SOME_ID]], [['init', 'shop']], [['runs', 'list', '--agent', SOME_ID]], [['dev']]])(
     '%j is not_signed_in, exit 2, before anything is done',
     async (argv) => {
-      const plane = await startPlane();
+      const plane = await startFakePlane();
       const cwd = await makeProject();
       const result = await runCli([...argv, '--json'], { env: makeHome(plane), cwd });
       expect(result.exitCode).toBe(2);
@@ -137,7 +138,7 @@ describe('with a control plane no one is signed in to', () => {
 
 describe('svc login', () => {
   it('shows the code, waits for the approval, and keeps the session for its owner alone', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     plane.answers.push('authorization_pending', 'broken', 'authorization_pending');
     const env = makeHome(plane);
     const result = await runCli(['login'], { env });
@@ -154,7 +155,7 @@ describe('svc login', () => {
   });
 
   it('--json has the code as one line on stderr and one document on stdout', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     const result = await runCli(['login', '--json'], { env: makeHome(plane) });
     expect(JSON.parse(result.stderr)).toEqual({
       type: 'device_code',
@@ -170,7 +171,7 @@ describe('svc login', () => {
     ['access_denied', 'login_denied'],
     ['expired_token', 'login_expired'],
   ])('%s is %s, exit 2, and nothing is kept', async (said, code) => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     plane.answers.push('authorization_pending', said);
     const env = makeHome(plane);
     const result = await runCli(['login', '--json'], { env });
@@ -179,7 +180,7 @@ describe('svc login', () => {
   });
 
   it('waits five seconds longer after each slow_down, and twice as long after no answer', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     Object.assign(plane, { interval: 5 });
     plane.answers.push('authorization_pending', 'slow_down', 'slow_down', 'broken');
     const waits: number[] = [];
@@ -189,7 +190,7 @@ describe('svc login', () => {
   });
 
   it('ends at once with Ctrl-C, exit 130', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     Object.assign(plane, { interval: 600 });
     const controller = new AbortController();
     const running = runCli(['login'], { env: makeHome(plane), signal: controller.signal });
@@ -199,7 +200,7 @@ describe('svc login', () => {
   });
 
   it('opens a browser where a person sits at one, and nowhere else', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     const folder = makeFolder();
     const opened = join(folder, 'opened');
     writeFileSync(join(folder, 'browser'), `#!/bin/sh\necho "$1" >> "${opened}"\n`);
@@ -221,7 +222,7 @@ describe('svc login', () => {
   });
 
   it('with --endpoint configures the control plane for what comes after', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     const env = makeHome();
     expect((await runCli(['login', '--endpoint', `${plane.url}/`], { env })).exitCode).toBe(0);
     expect(readDocument(await runCli(['whoami', '--json'], { env }))).toMatchObject({ endpoint: plane.url });
@@ -300,7 +301,7 @@ describe('a session', () => {
   });
 
   it('lies below XDG_CONFIG_HOME where that is set', async () => {
-    const plane = await startPlane();
+    const plane = await startFakePlane();
     const config = makeFolder();
     const env = { ...makeHome(plane), XDG_CONFIG_HOME: config };
     expect((await runCli(['login'], { env })).exitCode).toBe(0);
@@ -377,78 +378,7 @@ describe('a session', () => {
   });
 });
 
-describe('--agent', () => {
-  it('reaches the box of the agent with an identity token', async () => {
-    const { plane, env } = await signIn();
-    const box = await startBox({ 'GET /api/workflows': { body: { items: [] } } });
-    plane.agents.push({ id: SOME_ID, name: 'shop', deployment: { url: `${box.url}/` } });
-    const result = await runCli(['workflows', 'list', '--agent', SOME_ID, '--json'], { env });
-    expect(readDocument(result)).toEqual({ schema_version: 1, items: [] });
-    expect(box.seen[0]?.line).toBe('GET /api/workflows');
-    expect(plane.seen.at(-1)).toBe(`POST /api/v1/installations/${SOME_ID}/token`);
-  });
-
-  it('that has no box is no_deployment, an unknown one not_linked: exit 3', async () => {
-    const { plane, env } = await signIn();
-    plane.agents.push({ id: SOME_ID, name: 'shop', deployment: null });
-    const known = await runCli(['runs', 'list', '--agent', SOME_ID, '--json'], { env });
-    expect([known.exitCode, readError(known).code]).toEqual([3, 'no_deployment']);
-    expect(readError(known).suggestion).toContain('svc link');
-    const unknown = await runCli(['runs', 'list', '--agent', 'other', '--json'], { env });
-    expect([unknown.exitCode, readError(unknown).code]).toEqual([3, 'not_linked']);
-  });
-});
-
-describe('svc link', () => {
-  const ARGS = ['--url', 'https://box.example.com/', '--image-tag', 'shop:12'];
-
-  it('registers a box; its secret comes from the environment, a pipe or a person', async () => {
-    const { plane, env } = await signIn();
-    const agent = { id: SOME_ID, name: 'shop', deployment: null };
-    plane.agents.push(agent);
-    const ways = [{ env: { ...env, HMAC_SECRET: 's1' } }, { env, stdin: 's1\n' }, { env, stdin: ['s1'], tty: true }];
-    for (const way of ways) {
-      Object.assign(agent, { deployment: null });
-      const result = await runCli(['link', SOME_ID, ...ARGS, '--no-color'], way);
-      expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Linked https://box.example.com') });
-      expect(agent.deployment).toEqual({ url: 'https://box.example.com', imageTag: 'shop:12', hmacSecret: 's1' });
-    }
-  });
-
-  it.each<[string[], number, string, RegExp]>([
-    [[SOME_ID, '--image-tag', 'a'], 1, 'generic', /needs --url/],
-    [[SOME_ID, '--url', 'https://x'], 1, 'generic', /needs --image-tag/],
-    [[SOME_ID, '--url', 'x', '--image-tag', 'a'], 1, 'generic', /--url does not take "x"/],
-    [[SOME_ID, ...ARGS], 1, 'generic', /HMAC_SECRET of the box is missing/],
-    [ARGS, 3, 'not_linked', /No agent is named/],
-  ])('%j: exit %i, %s', async (args, exitCode, code, message) => {
-    const { env } = await signIn();
-    const result = await runCli(['link', ...args, '--json'], { env, cwd: makeFolder() });
-    expect([result.exitCode, readError(result).code]).toEqual([exitCode, code]);
-    expect(readError(result).message).toMatch(message);
-  });
-
-  it('to an unknown agent is not_found, exit 4', async () => {
-    const { env } = await signIn();
-    const result = await runCli(['link', SOME_ID, ...ARGS, '--json'], { env: { ...env, HMAC_SECRET: 's' } });
-    expect([result.exitCode, readError(result).code]).toEqual([4, 'not_found']);
-  });
-});
-
 describe('svc init', () => {
-  it('makes the workspace an agent of the organization', async () => {
-    const { plane, env } = await signIn();
-    const cwd = makeFolder();
-    const result = await runCli(['init', 'shop', '--no-install', '--json'], { env, cwd });
-    const [agent] = plane.agents;
-    expect(readDocument(result)).toMatchObject({ installationId: agent?.id });
-    expect(JSON.parse(readFileSync(join(cwd, 'shop/.svc/project.json'), 'utf8'))).toEqual({
-      endpoint: plane.url,
-      installationId: agent?.id,
-      name: 'shop',
-    });
-  });
-
   it('that cannot reach the control plane leaves a whole workspace and says how to go on', async () => {
     const { plane, env } = await signIn();
     const cwd = makeFolder();
@@ -461,22 +391,6 @@ describe('svc init', () => {
 });
 
 describe('svc dev in a workspace that is not linked', () => {
-  it.each([
-    [['--json'], {}, { tty: true, stdin: [] }],
-    [['--yes'], {}, { tty: true, stdin: [] }],
-    [[], { CI: '1' }, { tty: true, stdin: [] }],
-    [[], {}, {}],
-  ])('is not_linked, exit 3, where no one can be asked: %j %j', async (flags, more, terminal) => {
-    const { env } = await signIn();
-    const cwd = await makeProject();
-    const result = await runCli(['dev', ...flags], { env: { ...env, ...more }, cwd, ...terminal });
-    expect(result.exitCode).toBe(3);
-    expect(result.stdout + result.stderr).toMatch(
-      /is\s+not\s+linked\s+to\s+an\s+agent\s+at\s.*Run\s+`svc dev`\s+there\s+in\s+a\s+terminal/s,
-    );
-    expect(readdirSync(cwd)).toEqual(['workflows']);
-  });
-
   /** A workspace that links, and then ends because its svc.json is broken: a box is not what is tested. */
   async function makeBroken(): Promise<string> {
     const cwd = await makeProject();
@@ -484,49 +398,11 @@ describe('svc dev in a workspace that is not linked', () => {
     return cwd;
   }
 
-  const readLinkOf = (cwd: string) => JSON.parse(readFileSync(join(cwd, '.svc/project.json'), 'utf8')) as object;
-
-  it('asks a person: an agent of the organization, or a new one named after the folder', async () => {
-    const { plane, env } = await signIn();
-    plane.agents.push({ id: SOME_ID, name: 'shop', deployment: null });
-    const chosen = await makeBroken();
-    const result = await runCli(['dev'], { env, cwd: chosen, tty: true, stdin: ['7', '1'] });
-    expect(result.stderr).toContain('  1  shop\n');
-    expect(result.stderr).toContain('There is no "7" in the list.');
-    expect(readLinkOf(chosen)).toEqual({ endpoint: plane.url, installationId: SOME_ID, name: 'shop' });
-    const made = await makeBroken();
-    await runCli(['dev'], { env, cwd: made, tty: true, stdin: [''] });
-    expect(readLinkOf(made)).toEqual({
-      endpoint: plane.url,
-      installationId: plane.agents[1]?.id,
-      name: basename(made),
-    });
-  });
-
-  it('left by the person is exit 130, and answered wrongly too often not_linked', async () => {
-    const { env } = await signIn();
-    const options = { env, cwd: await makeBroken(), tty: true };
-    expect((await runCli(['dev'], { ...options, stdin: [] })).exitCode).toBe(130);
-    expect((await runCli(['dev'], { ...options, stdin: ['a', 'b', 'c'] })).exitCode).toBe(3);
-  });
-
   it('runs without the control plane while that is away', async () => {
     const { plane, env } = await signIn();
     plane.isDown = true;
     plane.forgetAccess();
     const result = await runCli(['dev'], { env, cwd: await makeBroken(), tty: true, stdin: [] });
     expect(result.stderr).toMatch(/answered 503\. The box runs without it\.\n.*svc\.json/s);
-  });
-
-  it('whose agent is gone is agent_not_found, exit 4', async () => {
-    const { plane, env } = await signIn();
-    const cwd = await makeProject();
-    mkdirSync(join(cwd, '.svc'));
-    writeFileSync(
-      join(cwd, '.svc/project.json'),
-      JSON.stringify({ endpoint: plane.url, installationId: SOME_ID, name: 'shop' }),
-    );
-    const result = await runCli(['dev', '--json'], { env, cwd });
-    expect([result.exitCode, readError(result).code]).toEqual([4, 'agent_not_found']);
   });
 });

@@ -8,7 +8,8 @@ import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
 import { listBadCases, listLeaves, readTree, shortOf } from './_bad-input.ts';
 import type { BadCase, Base } from './_bad-input.ts';
-import { makeHome, startPlane } from './_control-plane.ts';
+import { startFakePlane } from './_fake-plane.ts';
+import { makeHome } from './_home.ts';
 import { openFullBox, seedEvals } from './_seeded.ts';
 import type { Seeds } from './_seeded.ts';
 import { makeProject } from './_setup.ts';
@@ -283,8 +284,8 @@ function forEach(paths: readonly string[], base: Base): Record<string, Base> {
 }
 
 async function signIn(): Promise<Record<string, string>> {
-  const plane = await startPlane();
-  plane.agents.push({ id: 'shop', name: 'shop', deployment: null });
+  const plane = await startFakePlane();
+  plane.agents.push(plane.makeAgent({ id: 'shop', name: 'shop' }));
   const env = { ...makeHome(plane), HMAC_SECRET: 's'.repeat(40) };
   await runCli(['login', '--json'], { env });
   return env;

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { makeHome, startPlane } from './_control-plane.ts';
+import { signUpFirst } from '../../control-plane/test/_people.ts';
+import { startPlane } from '../../control-plane/test/_setup.ts';
+import { makeHome } from './_home.ts';
+import { logIn } from './_plane.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readError } from './_setup.ts';
 
@@ -16,7 +19,7 @@ describe('svc dev in a workspace that is not linked says how to work without a c
   it('that is the session, the variable, or both', async () => {
     const plane = await startPlane();
     const { SVC_CONTROL_PLANE_URL = '', ...home } = makeHome(plane) as Record<string, string>;
-    await runCli(['login', '--endpoint', plane.url, '--json'], { env: home });
+    await logIn(plane, await signUpFirst(plane), { ...home, SVC_CONTROL_PLANE_URL });
     const cwd = await makeProject();
     expect(await advise(home, cwd)).toMatch(/or run `svc logout` to work without\.$/);
     const both = /or unset SVC_CONTROL_PLANE_URL and run `svc logout` to work without\.$/;

@@ -79,7 +79,7 @@ const NOT_RUN: Record<string, string> = {
   ),
   'self-host.md#up': 'needs a container engine and images; e2e/stack.test.ts brings one up',
   ...Object.fromEntries(
-    ['env', 'caddy', 'server'].map((name) => [
+    ['env', 'caddy', 'server', 'caddy-full', 'server-full'].map((name) => [
       `self-host.md#${name}`,
       'needs nginx and Caddy; control-plane/test/proxies.test.ts runs them with it',
     ]),

@@ -6,8 +6,9 @@ import { followStream } from '../src/client/follow.ts';
 import { countMadeUp } from './_documents.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readDocument, readError } from './_setup.ts';
-import type { FakePlane } from './_control-plane.ts';
-import { makeHome, startPlane } from './_control-plane.ts';
+import type { FakePlane } from './_fake-plane.ts';
+import { startFakePlane } from './_fake-plane.ts';
+import { makeHome } from './_home.ts';
 
 const ID = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
 
@@ -58,10 +59,10 @@ async function startStrictBox(serve: StrictBox['serve']): Promise<StrictBox> {
 
 /** Someone who is signed in, at a plane that gives `t1`, `t2` … for the box. */
 async function linkTo(box: StrictBox): Promise<{ plane: FakePlane; env: Record<string, string>; given: string[] }> {
-  const plane = await startPlane();
+  const plane = await startFakePlane();
   const env = makeHome(plane);
   await runCli(['login', '--no-browser'], { env });
-  plane.agents.push({ id: ID, name: 'shop', deployment: { url: box.url } });
+  plane.agents.push(plane.makeAgent({ id: ID, name: 'shop', url: box.url }));
   const given: string[] = [];
   plane.makeToken = () => {
     given.push(`t${given.length + 1}`);

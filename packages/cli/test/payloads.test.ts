@@ -5,7 +5,18 @@ import { describe, expect, it } from 'vitest';
 import { bothServers } from '../../runtime/test/_cluster.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
-import { makeHome, PASSWORD, startPlane } from './_control-plane.ts';
+import { openBox } from '../../control-plane/test/_box.ts';
+import {
+  addPerson,
+  ask,
+  cookieOf,
+  logIn as logInByPage,
+  PASSWORD,
+  signUpFirst,
+} from '../../control-plane/test/_people.ts';
+import { startPlane } from '../../control-plane/test/_setup.ts';
+import { makeHome } from './_home.ts';
+import { logIn } from './_plane.ts';
 import { findMisfit, listPaths } from './_documents.ts';
 import { runCli } from './_run.ts';
 import { openSeededBox, seedEvals } from './_seeded.ts';
@@ -243,24 +254,35 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
 
   it('of a control plane', async () => {
     const plane = await startPlane();
-    plane.agents.push({ id: AGENT, name: 'shop', deployment: null });
-    const options = { cwd: await makeProject(), env: { ...makeHome(plane), HMAC_SECRET: 'a planted value' } };
-    const lines = [
-      'login',
+    const ada = await signUpFirst(plane);
+    const agent = (await ask(plane, 'POST /api/v1/installations', { ...ada, body: { name: 'shop' } })).body
+      .id as string;
+    const registration = { installationId: agent, hmacSecret: HMAC_SECRET };
+    const box = await openBox(boxes, { issuer: plane.url, installationId: agent, registration });
+    const env = { ...makeHome(plane), HMAC_SECRET };
+    const options = { cwd: await makeProject(), env, stdin: PASSWORD };
+    const run = async (lines: string[]) => {
+      for (const line of lines) {
+        const result = await runCli([...line.split(' '), '--json'], options);
+        expect([line, result]).toMatchObject([line, { exitCode: 0 }]);
+      }
+    };
+    await logIn(plane, ada, env);
+    await run([
       'whoami',
       'account sessions',
       'account sign-out --others',
-      `link ${AGENT} --url https://box.example.com --image-tag shop:12`,
+      `link ${agent} --url ${await box.listen()} --image-tag shop:12`,
       'logout',
-      'login',
-      'account delete-organization acme --yes',
-      'login',
-      'account delete --yes',
-    ];
-    for (const line of lines)
-      expect(await runCli([...line.split(' '), '--json'], { ...options, stdin: PASSWORD })).toMatchObject({
-        exitCode: 0,
-      });
+    ]);
+    // The browser was among the others.
+    ada.cookie = cookieOf(await logInByPage(plane, ada.email));
+    await logIn(plane, ada, env);
+    await run(['account delete-organization acme --yes']);
+    const { id: organizationId } = (await ask(plane, 'POST /api/v1/orgs', { ...ada, body: { name: 'Own' } })).body;
+    await addPerson(plane, { ...ada, organizationId }, { email: 'bo@example.com', role: 'owner' });
+    await logIn(plane, { ...ada, organizationId }, env);
+    await run(['account delete --yes']);
   });
 
   it('of no verb', async () => {
@@ -310,7 +332,7 @@ describe('the reference', () => {
 
 // --- internal ---
 
-const AGENT = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
+const HMAC_SECRET = 'f'.repeat(64);
 
 const SCHEMA = `import { integer, pgTable } from 'drizzle-orm/pg-core';
 export const visits = pgTable('visits', { id: integer().primaryKey() });

@@ -2,7 +2,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CaptureOptions } from '../src/terminal/terminal.ts';
-import { makeHome } from './_control-plane.ts';
+import { makeHome } from './_home.ts';
 import { runCli } from './_run.ts';
 import { findPort, readDocument, readError } from './_setup.ts';
 

@@ -7,7 +7,8 @@ import { describeWhen } from '../../runtime/test/require.ts';
 import type { Requirement } from '../../runtime/test/require.ts';
 import { textWidth } from '../src/terminal/width.ts';
 import { makeProject, startBox } from './_setup.ts';
-import { makeHome, startPlane } from './_control-plane.ts';
+import { startFakePlane } from './_fake-plane.ts';
+import { makeHome } from './_home.ts';
 import { BIN, openLive, realTerminal } from './_terminal.ts';
 import type { LiveOptions } from './_terminal.ts';
 
@@ -99,7 +100,7 @@ const HIDE = `${ESCAPE}?25l`;
 
 /** `svc login`, which waits for an approval that does not come. */
 async function login(env: Record<string, string> = {}) {
-  const plane = await startPlane();
+  const plane = await startFakePlane();
   plane.interval = 1;
   plane.answers = Array.from({ length: 1_000 }, () => 'authorization_pending');
   return { argv: [process.execPath, BIN, 'login', '--no-browser'], env: { ...makeHome(plane), ...env }, plane };

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import { readSettings } from '../src/config.ts';
 import { openStore } from '../src/plane.ts';
 import type { Db } from '../src/store/db.ts';
-import { sql } from '../src/store/sql.ts';
+import { raw, sql } from '../src/store/sql.ts';
 import { makeStore, SECRET_KEY, STORES } from './_setup.ts';
 import type { StoreName } from './_setup.ts';
 
@@ -76,6 +76,31 @@ describe.each(STORES)('the store on %s', (name) => {
     const db = await open(name);
     await expect(db.transaction(() => db.run(put('a', '1')))).rejects.toThrow('over its own session');
   });
+});
+
+test('a disk that is full is told in words, undoes what was begun, and is no matter once there is room', async () => {
+  const env = { PLANE_SECRET_KEY: SECRET_KEY, ...(await makeStore('sqlite')) };
+  const { full } = readSettings(env);
+  if (!full) throw new Error('The full mode has a store.');
+  const db = await openStore(full);
+  const limit = (pages: number) => db.all(sql`pragma max_page_count = ${raw(String(pages))}`);
+  const [size] = await db.all<{ pageCount: number }>(sql`pragma page_count`);
+  await limit(Number(size?.pageCount));
+  const long = 'x'.repeat(100_000);
+  await expect(db.run(put('a', long))).rejects.toMatchObject({
+    code: 'store_unavailable',
+    message: expect.stringMatching(/^The disk of the control plane is full/),
+  });
+  const failing = db.transaction(async (tx) => {
+    await tx.run(put('b', '1'));
+    await tx.run(put('c', long));
+  });
+  await expect(failing).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await db.all(sql`select name from plane_settings`)).toEqual([]);
+  await limit(100_000);
+  await db.run(put('a', long));
+  expect(await db.all(sql`select name from plane_settings`)).toEqual([{ name: 'a' }]);
+  await db.close();
 });
 
 test('a folder is one control plane’s at a time, also where the other is in a container of its own', async () => {

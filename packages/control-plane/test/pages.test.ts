@@ -10,7 +10,7 @@ import type { Page } from '../../runtime/test/_browser.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { findPagesFolder, readPages } from '../src/pages/files.ts';
 import { createPages } from '../src/pages/serve.ts';
-import { makeFolder, startPlane, startStandalone } from './_setup.ts';
+import { makeFolder, makeStore, startPlane, startStandalone } from './_setup.ts';
 import { isGood, signInCli } from './_oauth.ts';
 import { startProvider } from './_oidc-provider.ts';
 import { ask, PASSWORD, signUpFirst } from './_people.ts';
@@ -293,8 +293,18 @@ describeWhen(browser, 'in a browser', (path) => {
 
   test('where new people come by the provider alone, pages offer them that', async () => {
     const provider = await startProvider();
-    const plane = await startPlane({ env: { ...provider.env, PLANE_PASSWORD_SIGNUP: '0' } });
+    const own = { ...(await makeStore('sqlite')), ...provider.env };
+    const before = await startPlane({ env: own });
+    const { cookie, organizationId } = await signUpFirst(before);
+    const invited = { cookie, body: { email: 'bob@example.com', role: 'member' } };
+    const { token } = (await ask(before, `POST /api/v1/orgs/${organizationId}/invites`, invited)).body;
+    await before.close();
+    const plane = await startPlane({ env: { ...own, PLANE_PASSWORD_SIGNUP: '0' } });
     const page = await openPage(path);
+    await page.goto(`${plane.url}/invite#${token}`);
+    await shows(page, 'New people come by the identity provider here.');
+    expect(await text(page)).not.toContain('At least 12 characters');
+    expect(await listBarriers(page)).toEqual([]);
     await page.goto(`${plane.url}/signup`);
     await shows(page, 'New people come by the identity provider here');
     expect(await text(page)).not.toContain('At least 12 characters');

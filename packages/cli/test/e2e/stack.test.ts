@@ -33,8 +33,8 @@ const { value: root, missing } = containers;
 
 /**
  * The folder as whoever deploys it has it: compose reads it, the engine builds and runs it. The images of others are
- * stand-ins under their names; ours are the real ones. Of the control plane byoc has the key set alone here: a box that is linked
- * to a real one is teams.test.ts; the real one in a composition, from its image, is what is brought up for self-host below.
+ * stand-ins under their names; ours are the real ones. Of the control plane byoc has the key set alone here: a stack that is linked
+ * to the real one, from its image, is plane-image.test.ts.
  */
 describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' : ` [needs ${missing}]`}`, () => {
   let engine: Engine;

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { addInstallation, mint } from '../../../control-plane/test/_box.ts';
 import { addPerson, ask as askPlane, signUpFirst } from '../../../control-plane/test/_people.ts';
 import { startPlane } from '../../../control-plane/test/_setup.ts';
-import { makeHome } from '../_control-plane.ts';
+import { makeHome } from '../_home.ts';
 import { logIn } from '../_plane.ts';
 import { eventually, useRig } from './_setup.ts';
 

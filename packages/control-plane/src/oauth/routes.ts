@@ -130,7 +130,11 @@ const TokenAnswer = z.object({
 });
 
 /** What OAuth has no name for. */
-const NAMES: Partial<Record<string, string>> = { rate_limited: 'temporarily_unavailable', internal: 'server_error' };
+const NAMES: Partial<Record<string, string>> = {
+  rate_limited: 'temporarily_unavailable',
+  store_unavailable: 'temporarily_unavailable',
+  internal: 'server_error',
+};
 const OAUTH_CODES: readonly ErrorCode[] = [
   'invalid_client',
   'invalid_grant',

@@ -65,7 +65,7 @@ export function createSignIn(options: SignInOptions): SignIn {
       if (!full.passwordSignup) throw providerOnly();
       // Before the password is worked on, and once more in the transaction: meanwhile someone else may have been first.
       const invited = await findPlace(db, person, call.now);
-      if (invited) await requireNew(call, invited);
+      if (invited) await requireNew(call, person, invited);
       const password = await passwords.hash(person.password, call.request.signal);
       return openSession(options, call, async (tx) => {
         const invite = await findPlace(tx, person, call.now);
@@ -110,10 +110,12 @@ export function createSignIn(options: SignInOptions): SignIn {
   };
 
   /** Throws `account_exists`, or `rate_limited` where that was answered too often. */
-  async function requireNew(call: Call, { email, invitedBy }: Invite): Promise<void> {
+  async function requireNew(call: Call, person: NewPerson, { email, invitedBy }: Invite): Promise<void> {
     const subjects = [`inviter ${invitedBy}`, ...(call.address === undefined ? [] : [`address ${call.address}`])];
     await existing.require(subjects);
     if (!(await findUserByEmail(db, email))) return;
+    // It may be the account that the same invite has made meanwhile.
+    await findPlace(db, person, call.now);
     await existing.count(subjects);
     throw accountExists(email);
   }

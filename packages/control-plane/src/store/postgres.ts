@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BoxError } from '../../../runtime/src/errors.ts';
+import { toStoreError } from '../../../runtime/src/stores/client.ts';
 import type { SqlSession } from '../../../runtime/src/stores/client.ts';
 import { openPg } from '../../../runtime/src/stores/pg.ts';
+import { PlaneError } from '../errors.ts';
 import { toMembers } from './db.ts';
 import type { Db, Queries, TransactionOptions } from './db.ts';
 import { MIGRATIONS } from './migrations.ts';
@@ -28,14 +31,18 @@ export async function openPostgres(url: string): Promise<Db> {
     await migrate(client.transaction.bind(client));
   } catch (error) {
     await client.close();
-    throw error;
+    throw toOwnError(toStoreError(error));
   }
+  const told = <T>(work: () => Promise<T>): Promise<T> =>
+    outside(work).catch((error: unknown) => {
+      throw toOwnError(error);
+    });
   return {
     dialect: 'postgres',
-    all: (query) => outside(() => own.all(query)),
-    get: (query) => outside(() => own.get(query)),
-    run: (query) => outside(() => own.run(query)),
-    transaction: (work, options = {}) => outside(() => retryConflicts(() => once(work, options))),
+    all: (query) => told(() => own.all(query)),
+    get: (query) => told(() => own.get(query)),
+    run: (query) => told(() => own.run(query)),
+    transaction: (work, options = {}) => told(() => retryConflicts(() => once(work, options))),
     close: () => client.close(),
   };
 }
@@ -45,6 +52,8 @@ export async function openPostgres(url: string): Promise<Db> {
 const MOST_TRIES = 12;
 /** Two transactions of which one has to come after the other: a serialization failure, a deadlock. */
 const CONFLICTS = new Set(['40001', '40P01']);
+/** A network that has lost the server says nothing: whoever asks is not let wait for it. */
+const ANSWER_MS = 10_000;
 /** One number for all control planes on a database. */
 const MIGRATION_LOCK = 7_305_190;
 
@@ -53,6 +62,7 @@ function toQueries(session: Pick<SqlSession, 'query'>): Queries {
     (await session.query(
       toText(query, (at) => `$${at}`),
       [...query.values],
+      { timeoutMs: ANSWER_MS },
     )) as object[];
   return {
     all: async <Row>(query: Sql) => (await ask(query)).map((row) => toMembers<Row>(row)),
@@ -65,6 +75,19 @@ function toQueries(session: Pick<SqlSession, 'query'>): Queries {
       (await ask({ texts: [...query.texts.slice(0, -1), `${query.texts.at(-1)} returning 1`], values: query.values }))
         .length,
   };
+}
+
+/** In words of the control plane, for who asks it. */
+function toOwnError(error: unknown): unknown {
+  if (!(error instanceof BoxError) || error.code !== 'store_unavailable') return error;
+  return new PlaneError(
+    'store_unavailable',
+    'The database of the control plane cannot be reached. Try again in a moment.',
+    {
+      cause: error,
+      headers: { 'retry-after': '1' },
+    },
+  );
 }
 
 async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {

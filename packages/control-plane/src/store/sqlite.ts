@@ -95,7 +95,9 @@ function toDb(native: SqliteDatabase, { begin, release }: { begin: string; relea
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     if (inside.getStore()) throw new Error('A transaction asks over its own session.');
-    const mine = last.then(work);
+    const mine = last.then(work).catch((error: unknown) => {
+      throw toOwnError(error);
+    });
     last = mine.catch(() => {});
     return mine;
   };
@@ -126,6 +128,14 @@ function toDb(native: SqliteDatabase, { begin, release }: { begin: string; relea
       release();
     },
   };
+}
+
+/** In words of the control plane, for who asks it. */
+function toOwnError(error: unknown): unknown {
+  if (!(error instanceof Error) || !/database or disk is full/i.test(error.message)) return error;
+  const message =
+    'The disk of the control plane is full, so nothing new can be stored. Whoever runs it frees some space there.';
+  return new PlaneError('store_unavailable', message, { cause: error, headers: { 'retry-after': '60' } });
 }
 
 function countMigrations(native: SqliteDatabase): number {

@@ -106,6 +106,8 @@ export function createRelay(options: RelayOptions): Relay {
   /** Of a tunnel that is not open here. */
   const passElsewhere = async (name: string, asked: Asked, outside: Outside): Promise<void> => {
     const holder = await registry.findHolder(name);
+    // Whoever asked may have gone meanwhile, which nobody would say again.
+    if (asked[1].destroyed) return;
     if (!holder) return pass(undefined, asked, outside);
     const fault = findFault(asked[0]);
     if (fault !== undefined) return refuse(asked, new PlaneError('invalid_request', fault));

@@ -26,12 +26,12 @@ function show({ email, role, organization, expiresAt }) {
   if (own === email) byId('accept').hidden = false;
   else {
     // Whether the address has an account is not told to whoever holds an invite for it.
-    byId('signup').hidden = own !== undefined || methods.body.signup === 'provider';
+    const isNew = own === undefined && methods.body.signup !== 'provider';
+    byId('signup').hidden = !isNew;
     byId('other').hidden = false;
+    byId('sign-in').classList.toggle('second', isNew);
     byId('other-text').textContent =
-      own === undefined
-        ? 'You have an account here already, or an identity provider to sign in with?'
-        : `You are signed in as ${own}, and the invite is for ${email}.`;
+      own === undefined ? askForSignIn(methods.body) : `You are signed in as ${own}, and the invite is for ${email}.`;
   }
   byId('email').value = email;
   onSubmit('accept', accept);
@@ -50,6 +50,12 @@ function show({ email, role, organization, expiresAt }) {
     goToLogin();
   });
   showPart('invited');
+}
+
+function askForSignIn({ signup, oidc }) {
+  if (signup === 'provider')
+    return 'New people come by the identity provider here. Who has a password signs in with it.';
+  return oidc ? 'You have an account here, or an identity provider to sign in with?' : 'You have an account here?';
 }
 
 async function accept() {

@@ -1,25 +1,30 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { UTF8 } from './_setup.ts';
 
 export interface Agent {
   id: string;
   name: string;
-  deployment: { url: string; imageTag?: string; hmacSecret?: string } | null;
+  organizationId: string;
+  createdAt: string;
+  deployment: { url: string; imageTag: string; contract: number | null; at: string } | null;
 }
 
-/** A control plane as the command line sees it: the device grant, sessions that rotate, and agents. */
+/**
+ * A control plane that is slow, silent, away or broken where a test says so, which the real one is not on command; what it answers
+ * otherwise is held to the real one's document by fake-plane.test.ts. What the real one can do is tested with it: `_plane.ts`.
+ */
 export interface FakePlane {
   url: string;
   /** What the token endpoint says to the next polls, before it grants. */
   answers: string[];
   agents: Agent[];
+  /** An agent of its organisation; `url`: of the box that is registered as it. */
+  makeAgent(agent: { id: string; name: string; url?: string }): Agent;
+  /** `<method> <path>` of each that it has. */
+  routes: string[];
   /** `<method> <path>` of every request. */
   seen: string[];
   /** Seconds an access token is good for. */
@@ -43,7 +48,7 @@ export const CODE = 'BDFG-HJKL';
 /** Of the person. */
 export const PASSWORD = 'correct horse battery';
 
-export async function startPlane(): Promise<FakePlane> {
+export async function startFakePlane(): Promise<FakePlane> {
   const access = new Set<string>();
   const refresh = new Set<string>();
   const used = new Set<string>();
@@ -82,21 +87,30 @@ export async function startPlane(): Promise<FakePlane> {
       used.add(token);
       return [200, grant()];
     },
-    'POST /oauth/revoke': ({ form }) => [refresh.delete(form.get('token') ?? '') ? 200 : 400, {}],
+    'POST /oauth/revoke': ({ form }) => {
+      refresh.delete(form.get('token') ?? '');
+      return [200];
+    },
     'GET /api/v1/me': () => [
       200,
-      { user: { id: 'user-1', email: 'ada@example.com', name: 'Ada' }, organization: { id: 'o1', slug: 'acme' } },
+      {
+        user: { id: 'user-1', email: 'ada@example.com', name: 'Ada' },
+        organization: ORGANIZATION,
+        organizations: [ORGANIZATION],
+        via: 'cli',
+        endpoint: plane.url,
+      },
     ],
     'DELETE /api/v1/me': ({ json }) => {
       if (json.password !== PASSWORD)
         return [401, { code: 'wrong_credentials', message: 'The e-mail address or the password is wrong.' }];
       revokeAll();
-      return [200, {}];
+      return [204];
     },
-    'GET /api/v1/orgs': () => [200, { items: [{ id: 'o1', slug: 'acme' }] }],
-    'DELETE /api/v1/orgs/o1': () => {
+    'GET /api/v1/orgs': () => [200, { items: [ORGANIZATION] }],
+    'DELETE /api/v1/orgs/:id': () => {
       revokeAll();
-      return [200, {}];
+      return [204];
     },
     'GET /api/v1/sessions': () => [200, { items: plane.sessions }],
     'DELETE /api/v1/sessions': () => {
@@ -106,21 +120,27 @@ export async function startPlane(): Promise<FakePlane> {
     },
     'GET /api/v1/installations': () => [200, { items: plane.agents }],
     'POST /api/v1/installations': ({ json }) => {
-      const agent = { id: randomUUID(), name: String(json.name), deployment: null };
+      const agent = makeAgent({ id: randomUUID(), name: String(json.name) });
       plane.agents.push(agent);
       return [201, agent];
     },
     'GET /api/v1/installations/:id': ({ agent }) => [200, agent],
     'POST /api/v1/installations/:id/deployments': ({ agent, json }) => {
-      agent.deployment = json as unknown as Agent['deployment'];
-      return [200, {}];
+      agent.deployment = makeAgent({ ...agent, url: String(json.url) }).deployment;
+      return [200, agent];
     },
     'POST /api/v1/installations/:id/token': ({ agent, json }) => [
       200,
-      { token: plane.makeToken(String(json.use), agent) },
+      { token: plane.makeToken(String(json.use), agent), expiresAt: new Date(Date.now() + 300_000).toISOString() },
     ],
+    'DELETE /api/v1/sessions/:id': ({ path }) => {
+      const others = plane.sessions.filter(({ id }) => !path.endsWith(id));
+      if (others.length === plane.sessions.length) return notFound(path);
+      plane.sessions = others;
+      return [204];
+    },
   };
-  const answer = async (request: IncomingMessage): Promise<[number, object]> => {
+  const answer = async (request: IncomingMessage): Promise<FakeAnswer> => {
     let body = '';
     for await (const chunk of request) body += String(chunk);
     const path = request.url ?? '';
@@ -132,18 +152,15 @@ export async function startPlane(): Promise<FakePlane> {
     if (isApi && !access.has(bearer)) return [401, { code: 'unauthorized', message: 'No such session.' }];
     const [, id] = /^\/api\/v1\/installations\/([^/]+)/.exec(path) ?? [];
     const agent = plane.agents.find((one) => one.id === id);
-    const [, session] = /^\/api\/v1\/sessions\/(.+)/.exec(path) ?? [];
-    if (session !== undefined && plane.sessions.some((one) => one.id === session)) {
-      plane.sessions = plane.sessions.filter((one) => one.id !== session);
-      return [200, {}];
-    }
-    const handler = handlers[`${request.method} ${id ? path.replace(id, ':id') : path}`];
-    if (!handler || (id && !agent)) return [404, { code: 'not_found', message: `There is no "${path}".` }];
+    const place = path.replace(/(?<=\/(?:installations|sessions|orgs)\/)[^/]+/, ':id');
+    const handler = handlers[`${request.method} ${place}`];
+    if (!handler || (id && !agent)) return notFound(path);
     const json = isApi && body ? (JSON.parse(body) as Record<string, unknown>) : {};
-    return handler({ form: new URLSearchParams(body), json, agent: agent as Agent });
+    return handler({ form: new URLSearchParams(body), json, path, agent: agent as Agent });
   };
   const server = createServer((request, response) => {
     void answer(request).then(([status, body]) => {
+      if (body === undefined) return void response.writeHead(status).end();
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
   });
@@ -156,6 +173,8 @@ export async function startPlane(): Promise<FakePlane> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answers: [],
     agents: [],
+    makeAgent,
+    routes: Object.keys(handlers),
     seen: [],
     sessions: [
       toSession({ id: '0192f3b4-0000-7000-8000-000000000001', name: 'laptop', isCurrent: true }),
@@ -172,13 +191,6 @@ export async function startPlane(): Promise<FakePlane> {
   return plane;
 }
 
-/** The environment of a person with an empty home, for whom the control plane is configured. */
-export function makeHome(plane?: FakePlane): Record<string, string> {
-  const home = mkdtempSync(join(tmpdir(), 'svc-home-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  return { ...UTF8, HOME: home, ...(plane ? { SVC_CONTROL_PLANE_URL: plane.url } : {}) };
-}
-
 // --- internal ---
 
 function toSession({ id, name, isCurrent }: { id: string; name: string; isCurrent: boolean }) {
@@ -188,4 +200,22 @@ function toSession({ id, name, isCurrent }: { id: string; name: string; isCurren
   return { id, kind, name, address: '192.0.2.7', createdAt, seenAt: createdAt, expiresAt, isCurrent };
 }
 
-type Handler = (asked: { form: URLSearchParams; json: Record<string, unknown>; agent: Agent }) => [number, object];
+type FakeAnswer = [status: number, body?: object];
+type Handler = (asked: {
+  form: URLSearchParams;
+  json: Record<string, unknown>;
+  path: string;
+  agent: Agent;
+}) => FakeAnswer;
+
+const CREATED = '2026-01-05T09:00:00.000Z';
+const ORGANIZATION = { id: 'o1', slug: 'acme', name: 'Acme', role: 'owner', createdAt: CREATED };
+
+function makeAgent({ id, name, url }: { id: string; name: string; url?: string }): Agent {
+  const deployment = url === undefined ? null : { url, imageTag: 'shop:12', contract: 15, at: CREATED };
+  return { id, name, organizationId: ORGANIZATION.id, createdAt: CREATED, deployment };
+}
+
+function notFound(path: string): FakeAnswer {
+  return [404, { code: 'not_found', message: `There is no "${path}".` }];
+}
