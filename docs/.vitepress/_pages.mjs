@@ -18,7 +18,16 @@ const GUIDE = {
   Workflows: ['workflows', 'workflow-sdk'],
   'Clients and callers': ['clients', 'react', 'api', 'callers'],
   'Data and settings': ['database', 'storage', 'config', 'secrets', 'connections', 'browser', 'rag', 'triggers'],
-  'Test, deploy, operate': ['testing', 'evals', 'deploy', 'self-host', 'teams', 'command-line', 'operating'],
+  'Test, deploy, operate': [
+    'testing',
+    'evals',
+    'deploy',
+    'self-host',
+    'teams',
+    'command-line',
+    'operating',
+    'upgrades',
+  ],
 };
 const REFERENCE = ['routes', 'commands', 'environment', 'errors', 'control-plane', 'security'];
 const PROJECT = ['playground/README.md', 'CONTRIBUTING.md'];

@@ -120,6 +120,11 @@ export const TREE: Group = {
       page: 'operating',
       load: async () => (await import('./commands/why.ts')).explainRun,
     },
+    upgrade: {
+      summary: 'Say which open runs the newest code fits, and move them to it.',
+      page: 'upgrades',
+      load: async () => (await import('./commands/upgrade/upgrade.ts')).upgrade,
+    },
     pull,
     replay: {
       summary: 'Lead the code of the workspace through the history of a run.',

@@ -92,7 +92,7 @@ function isAnsweredByBox(path: string): boolean {
   const found = listLeaves(TREE).find((verb) => verb.path === path);
   return (
     found?.leaf.operate !== undefined ||
-    ['why', 'contract show', 'workflows start', 'runs fork', 'runs rewind'].includes(path)
+    ['why', 'upgrade', 'contract show', 'workflows start', 'runs fork', 'runs rewind'].includes(path)
   );
 }
 

@@ -159,6 +159,7 @@ const TAKEN: readonly RegExp[] = [
   /^(runs|logs|sessions|memory|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|forked-from|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user|has), (?!long)/,
   /^runs (cancel|retry|delete)-all --(name|parent|retry-of|forked-from|session|client|user), /,
   /^logs tail --(step|text|client|user), (?!long)/,
+  /^upgrade --name, (?!long)/,
   // What has used nothing so far.
   /^usage (get id|list --id), /,
   // A hook that there is not yet.

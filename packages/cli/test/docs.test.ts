@@ -432,6 +432,48 @@ const GUIDES: Guide[] = [
     },
   },
   {
+    file: 'docs/guide/upgrades.md',
+    model: true,
+    edits: true,
+    facts: {
+      async start({ stdout }, { box, workspace }) {
+        const runId = /Started order: run (\S+)/.exec(stdout)?.[1] ?? '';
+        await eventually(async () => (await box.get<Run>(`/api/runs/${runId}`)).status === 'waiting');
+        workspace.edit('workflows/order.workflow.ts', 'by rail', 'by air');
+        const offer = 'On with the code they began with: 1 run of order. See which the edit fits: svc upgrade --check';
+        await eventually(() => box.stderr().includes(offer));
+      },
+      check({ stdout }) {
+        expect(stdout).toBe('order\t1\t1\t0\t0\n');
+      },
+      apply({ stdout }) {
+        expect(stdout).toBe('order\t1\t1\t0\t0\t0\n');
+      },
+      async get(ran, { box, workspace }) {
+        const [list] = readDocuments(ran) as unknown as { items: Run[] }[];
+        const [{ runId = '' } = {}] = list?.items ?? [];
+        expect(await box.get(`/api/runs/${runId}`)).toMatchObject({
+          code: { isKept: false, movedAt: expect.any(String) },
+        });
+        const body = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+        await box.fetch('/api/workflows/hooks/go-A-1/resume', body);
+        expect(await box.finish(runId)).toMatchObject({ output: ['charged A-1', 'shipped A-1 by air'] });
+        const next = await box.start('order', { order: 'A-2' });
+        await eventually(async () => (await box.get<Run>(`/api/runs/${next.runId}`)).status === 'waiting');
+        const text = workspace.read('workflows/order.workflow.ts').replaceAll('charge(', 'bill(');
+        workspace.write('workflows/order.workflow.ts', text);
+        await eventually(async () => (await box.get<{ items: unknown[] }>('/api/upgrade')).items.length === 1);
+      },
+      stops({ stdout }) {
+        expect(stdout).toMatch(
+          /^order\t1\t0\t1\t0\n\nworkflows\/order\.workflow\.ts:\d+:1 code_changed: Run \S+ of order: /,
+        );
+        expect(stdout).toMatch(/#charge"; the code now calls ".*#bill"/);
+        expect(stdout).toContain('Not all of them can be moved.');
+      },
+    },
+  },
+  {
     file: 'docs/guide/testing.md',
     edits: true,
     model: true,

@@ -69,6 +69,7 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['why', seeds.completed],
   ['why', seeds.failed],
   ['why', seeds.waiting],
+  ['upgrade', '--check'],
   ['workflows', 'start', 'greet', '--input', '{"name":"Ada"}'],
   ['workflows', 'start', 'greet', '--delay', '1h', '--id', 'later'],
   ['workflows', 'queue', 'greet'],

@@ -46,6 +46,7 @@ describe('svc package', () => {
       port: 8080,
       controlPlanePort: null,
       offline: false,
+      openRuns: null,
     });
     expect(files).toContain('workspace/manifest.json');
     for (const file of files) expect(existsSync(deployed(file))).toBe(true);

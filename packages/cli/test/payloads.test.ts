@@ -55,6 +55,8 @@ const ON_A_BOX = [
   'runs fork {completed} --from start --yes',
   'runs rewind {completed} --from start --yes',
   'why {waiting}',
+  'upgrade --check',
+  'upgrade --apply',
   'pull run {completed}',
   'logs list',
   'logs tail --run {completed}',

@@ -1,5 +1,6 @@
 import type { H3 } from 'h3';
 import type { Agents } from './agents/agents.ts';
+import { splitName } from './definitions/subagents.ts';
 import { installBodies } from './engine/values/bodies.ts';
 import type { Engine } from './engine/engine.ts';
 import { installGuard } from './engine/guard/guard.ts';
@@ -26,6 +27,8 @@ export interface Box {
   problems(): Problem[];
   agentNames(): string[];
   workflowNames(): string[];
+  /** Open runs that go on with other code than the newest, by workflow and agent: of the first 200. */
+  oldRuns(): Promise<OldRuns[]>;
   /** Those of these secrets of the workspace that are not set. */
   missingSecrets(names: readonly string[]): Promise<string[]>;
   /**
@@ -33,6 +36,13 @@ export interface Box {
    * to end. Reads are still answered, so this comes before the listener is closed.
    */
   close(): Promise<void>;
+}
+
+export interface OldRuns {
+  name: string;
+  runs: number;
+  /** The hash of the newest code; null: there is none. */
+  codeHash: string | null;
 }
 
 /** Builds every room, mounts every route. Start reading here. */
@@ -75,7 +85,19 @@ function toBox(app: H3, { engine, built, closer }: Parts): Box {
     problems,
     agentNames: () => catalog.agents().map(({ entry }) => entry.name),
     workflowNames: () => catalog.workflows().map(({ entry }) => entry.name),
+    oldRuns: () => listOldRuns(engine, catalog),
     missingSecrets: (names) => secrets.missing(names),
     close: closer.close,
   };
+}
+
+async function listOldRuns(engine: Engine, { findAgent, findWorkflow }: Built['rooms']['catalog']): Promise<OldRuns[]> {
+  const old = new Map<string, OldRuns>();
+  const rows = engine.armed ? await engine.listOld({ limit: 200 }) : [];
+  for (const { kind, name } of rows) {
+    const found = kind === 'agent' ? findAgent(splitName(name).agent) : findWorkflow(name);
+    const one = old.get(name) ?? { name, runs: 0, codeHash: found?.definition?.codeHash ?? null };
+    old.set(name, { ...one, runs: one.runs + 1 });
+  }
+  return [...old.values()];
 }

@@ -76,6 +76,8 @@ export { splitRoute } from './operations/define.ts';
 export { OPERATIONS } from './surface/index.ts';
 export { parseRecording } from './runs/recording.ts';
 export type { Recording } from './runs/recording.ts';
+export { checkRecording } from './replay/check.ts';
+export type { RecordingCheck } from './replay/check.ts';
 export { replayRecording } from './replay/replay.ts';
 export type { Difference, Replayed, ReplayedCall, ReplayRecordingOptions } from './replay/replay.ts';
 export { createProviderStore } from './provider/store.ts';

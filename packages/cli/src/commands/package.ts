@@ -5,6 +5,8 @@ import type { DeployTarget } from '@svc/compiler';
 import { readProject } from '../dev/project.ts';
 import { formatProblem } from '../terminal/format.ts';
 import { checkPlace } from '../workspace/place.ts';
+import { checkAgainst } from '../package/against.ts';
+import type { OpenRuns } from '../package/against.ts';
 import { writeDeployFolder } from '../package/package.ts';
 import type { Packaged } from '../package/package.ts';
 import { PACKAGE_PAYLOAD, TARGETS } from '../package/payload.ts';
@@ -39,6 +41,12 @@ export const packageWorkspace = defineVerb({
       valueHint: 'tar',
       description: 'Like --offline, from a saved base and without docker or podman.',
     },
+    against: {
+      type: 'string',
+      valueHint: 'url',
+      description:
+        'First see whether the code fits what the open runs of this box have recorded; if not, package nothing.',
+    },
   },
   payload: PACKAGE_PAYLOAD,
   async run(args, context) {
@@ -47,6 +55,7 @@ export const packageWorkspace = defineVerb({
     // What is in a folder that is there is judged with what it holds.
     if (!existsSync(outDir)) checkPlace(outDir, { flag: 'out-dir', kind: 'folder', code: 'package_failed' });
     const archive = args['base-archive'];
+    const openRuns = args.against === undefined ? null : await checkAgainst({ url: args.against, root }, context);
     const packaged = await writeDeployFolder(
       {
         root,
@@ -63,14 +72,19 @@ export const packageWorkspace = defineVerb({
     );
     const { problems } = packaged;
     return {
-      data: packaged.data,
-      human: (style) => format(packaged, style),
+      data: { ...packaged.data, openRuns },
+      human: (style) => [...(openRuns ? [formatOpenRuns(openRuns)] : []), format(packaged, style)].join('\n'),
       ...(problems.length > 0 ? { hint: problems.map(formatProblem).join('\n\n') } : {}),
     };
   },
 });
 
 // --- internal ---
+
+function formatOpenRuns({ checked, safe, unchecked }: OpenRuns): string {
+  const rest = unchecked === 0 ? '' : ` Of ${unchecked} that is not known.`;
+  return `The code fits ${safe} of ${countOf(checked, 'open run')}.${rest}`;
+}
 
 function format({ data, open, before }: Packaged, style: Style): string {
   const { outDir, target, deepAgents, workflows, degradedWorkflows, imageTag, controlPlaneImage, controlPlanePort } =

@@ -72,8 +72,12 @@ function formatLease(lease: Why['lease']): string | undefined {
   return `${lease.isHere ? 'this box' : lease.owner} ${state} ${lease.expiresAt ?? ''}`.trim();
 }
 
-function formatBuild({ codeHash, runningCodeHash, matches, version }: Why['build']): string {
+function formatBuild({ codeHash, runningCodeHash, matches, since, version }: Why['build']): string {
   const own = codeHash?.slice(0, 12) ?? 'none';
-  const fits = { true: 'the code there is now', false: `now ${runningCodeHash?.slice(0, 12)}`, null: 'not comparable' };
+  const fits = {
+    true: 'the code there is now',
+    false: `kept for it since ${since}; new runs have ${runningCodeHash?.slice(0, 12)}`,
+    null: 'not comparable',
+  };
   return `${own} (${fits[`${matches}`]}), svc ${version}`;
 }

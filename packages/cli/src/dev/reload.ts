@@ -2,6 +2,7 @@ import type { Box, Closer, Problem } from '@svc/runtime/host';
 import type { Host } from './host.ts';
 import { SCHEMA_FILE } from './schema/compare.ts';
 import { createMigrator } from './schema/migrator.ts';
+import { countOf } from '../workspace/workspace.ts';
 import type { DevStores } from './stores.ts';
 
 export interface ReloadOptions {
@@ -39,12 +40,15 @@ export async function followFiles(options: ReloadOptions): Promise<ReportAll> {
     },
   });
   closer.add(() => migrator.close());
+  const offerMove = createMoveOffer(box, say);
   host.onChange(async (program) => {
     // First, so that the code that comes with it finds its tables.
     unusable = await migrator.refresh();
     // A gate that is about to open has begun to load the files as they were.
     await box.gate.check();
     await box.reload(program);
+    // Nothing waits for it.
+    void offerMove().catch(() => {});
     return { problems: listProblems(), left: migrator.isBehind() ? [SCHEMA_FILE] : [] };
   });
   // Chat answers before the database is open, except where its code may want tables of the project.
@@ -52,4 +56,19 @@ export async function followFiles(options: ReloadOptions): Promise<ReportAll> {
   unusable = await migrator.refresh();
   await box.gate.check();
   return reportAll;
+}
+
+// --- internal ---
+
+/** Says after an edit that runs go on with the code they have: once for each version of a workflow that takes their place. */
+function createMoveOffer(box: Pick<Box, 'oldRuns'>, say: (line: string) => void): () => Promise<void> {
+  let said = new Set<string>();
+  return async () => {
+    const old = await box.oldRuns();
+    const isNew = old.some(({ name, codeHash }) => !said.has(`${name} ${codeHash}`));
+    said = new Set(old.map(({ name, codeHash }) => `${name} ${codeHash}`));
+    if (!isNew) return;
+    const runs = old.map(({ name, runs: count }) => `${countOf(count, 'run')} of ${name}`).join(', ');
+    say(`On with the code they began with: ${runs}. See which the edit fits: svc upgrade --check`);
+  };
 }

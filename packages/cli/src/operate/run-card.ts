@@ -43,6 +43,7 @@ function listFacts(run: Run, now: number): [string, string][] {
     ['timeout', run.endedAt === null ? run.timeoutAt : null],
     ['cancelled', run.cancelling && `cleans up, until ${run.cancelling.until}`],
     ['warning', run.warning],
+    ['code', formatCode(run)],
     ['waits', formatWait(run.waitingFor)],
     ['created', run.createdAt],
     ['started', run.startedAt && `${run.startedAt} (${formatAgo(run.startedAt, now)})`],
@@ -51,6 +52,12 @@ function listFacts(run: Run, now: number): [string, string][] {
     ['cost', run.cost === undefined ? null : formatCost(run.cost)],
   ];
   return facts.filter((fact): fact is [string, string] => Boolean(fact[1]));
+}
+
+/** Undefined: it has the newest, as it began. */
+function formatCode({ code, createdAt }: Run): string | undefined {
+  if (code?.isKept) return `of ${code.movedAt ?? createdAt}, not the newest (svc upgrade --check)`;
+  return code?.movedAt ? `moved to the newest of ${code.movedAt}` : undefined;
 }
 
 function formatTokens(run: Run): string {

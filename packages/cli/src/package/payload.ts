@@ -19,5 +19,15 @@ export const PACKAGE_PAYLOAD = object({
     integer('The port of the control plane in its container; null for byoc.', { minimum: 1, maximum: 65_535 }),
   ),
   offline: boolean('Whether the images are in the folder.'),
+  openRuns: nullable(
+    object(
+      {
+        checked: integer('The open runs of the box whose histories were read.'),
+        safe: integer('Those whose history the code fits.'),
+        unchecked: integer('Those of which that is not known.'),
+      },
+      'What --against found; null without it.',
+    ),
+  ),
 });
-export type PackagePayload = TypeOf<typeof PACKAGE_PAYLOAD>;
+export type PackagePayload = Omit<TypeOf<typeof PACKAGE_PAYLOAD>, 'openRuns'>;

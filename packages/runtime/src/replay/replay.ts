@@ -8,7 +8,7 @@ import { installGuard } from '../engine/guard/guard.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { nameOfStep } from '../engine/lifecycle.ts';
 import { replay } from '../engine/run/replay.ts';
-import type { ReplayCall, ReplayEnd } from '../engine/run/replay.ts';
+import type { ReplayCall, ReplayEnd, ReplayOptions } from '../engine/run/replay.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Program } from '../manifest.ts';
@@ -91,6 +91,27 @@ export async function replayRecording(
   program: Program,
   options: ReplayRecordingOptions = {},
 ): Promise<Replayed> {
+  const calls: ReplayedCall[] = [];
+  const { end } = await leadThrough(recording, program, {
+    ...(options.beforeBody ? { beforeBody: options.beforeBody } : {}),
+    onAnswer(call) {
+      const seen = toCall(call);
+      calls.push(seen);
+      options.onAnswer?.(seen);
+    },
+    ...(options.beforeNext ? { beforeNext: options.beforeNext } : {}),
+    ...(options.until === undefined ? {} : { until: toUntil(options.until) }),
+    ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
+  });
+  return toReplayed(recording, end, calls);
+}
+
+/** The same, as the engine sees it. */
+export async function leadThrough(
+  recording: Recording,
+  program: Program,
+  { beforeBody, ...options }: LeadOptions,
+): Promise<{ run: RunRow; end: ReplayEnd }> {
   installGuard();
   installBodies();
   const run = toRunRow(recording);
@@ -98,33 +119,34 @@ export async function replayRecording(
   const catalog = createCatalog();
   await catalog.load({ manifest: onlyOf(manifest, run), load });
   const { body, close } = await bodyOf(catalog, run);
-  const calls: ReplayedCall[] = [];
   const { url } = recording.box;
   try {
     const end = await replay({
       run,
       records: toRecords(recording),
-      body: { ...body, run: (input) => (options.beforeBody?.(), body.run(input)) },
+      body: { ...body, run: (input) => (beforeBody?.(), body.run(input)) },
       ambient: {
         webhookUrl: (token) => `${url}/api/webhooks/${token}`,
         startUrl: (name) => `${url}/api/workflows/${name}/start`,
       },
-      onAnswer(call) {
-        const seen = toCall(call);
-        calls.push(seen);
-        options.onAnswer?.(seen);
-      },
-      ...(options.beforeNext ? { beforeNext: options.beforeNext } : {}),
-      ...(options.until === undefined ? {} : { until: toUntil(options.until) }),
-      ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
+      ...options,
     });
-    return toReplayed(recording, end, calls);
+    return { run, end };
   } finally {
     await close();
   }
 }
 
+/** Whether that is refused because a document does not hold what the code needs. */
+export function isNotReplayable(error: unknown): boolean {
+  return error instanceof BoxError && error.code === 'run_not_replayable';
+}
+
 // --- internal ---
+
+type LeadOptions = Pick<ReplayOptions, 'onAnswer' | 'beforeNext' | 'until' | 'patienceMs'> & {
+  beforeBody?(): void;
+};
 
 /** The one module that is needed, and what an agent refers to: others may not load, which is no matter here. */
 function onlyOf(manifest: Program['manifest'], { kind, name }: RunRow): Program['manifest'] {

@@ -62,6 +62,7 @@ export const Why = z.object({
     codeHash: z.string().nullable().describe('Of the code the run began with'),
     runningCodeHash: z.string().nullable().describe('Of the code there is now; null: it does not load'),
     matches: z.boolean().nullable().describe('Null: one of them is not known'),
+    since: time.nullable().describe('Since when the run has its code: it began then, or was moved. Null: it has none'),
     version: z.string().describe('Of the box'),
   }),
   suggestion: z.string().describe('What to do next; empty: nothing'),
@@ -155,7 +156,7 @@ async function explainQueued(start: QueuedStart, sources: WhySources): Promise<W
     lastError: null,
     attempt: null,
     nextRetryAt: null,
-    build: toBuild({ kind: 'workflow', name, codeHash: null }, sources),
+    build: toBuild({ kind: 'workflow', name, codeHash: null, movedAt: null, startedAt: null, createdAt: 0 }, sources),
     suggestion,
   };
 }
@@ -211,13 +212,16 @@ function lastErrorOf({ run, lastFailure }: Facts): Why['lastError'] {
   return error && { code: error.code, message: error.message, step: lastFailure.stepId, at: toIso(lastFailure.at) };
 }
 
-function toBuild(run: Pick<RunRow, 'kind' | 'name' | 'codeHash'>, sources: WhySources): Why['build'] {
+type Built = Pick<RunRow, 'kind' | 'name' | 'codeHash' | 'movedAt' | 'startedAt' | 'createdAt'>;
+
+function toBuild(run: Built, sources: WhySources): Why['build'] {
   const runningCodeHash = sources.findCodeHash(run) ?? null;
   const isKnown = run.codeHash !== null && runningCodeHash !== null;
   return {
     codeHash: run.codeHash,
     runningCodeHash,
     matches: isKnown ? run.codeHash === runningCodeHash : null,
+    since: run.codeHash === null ? null : toIso(run.movedAt ?? run.startedAt ?? run.createdAt),
     version: sources.version,
   };
 }

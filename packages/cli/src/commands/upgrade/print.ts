@@ -1,0 +1,44 @@
+import type { OperationOutput } from '@svc/runtime/client';
+import type { Problem } from '@svc/runtime/host';
+import { formatProblem } from '../../terminal/format.ts';
+import { toPlainText } from '../../terminal/style.ts';
+import type { Style } from '../../terminal/style.ts';
+import { formatTable } from '../../terminal/table.ts';
+import type { Column } from '../../terminal/table.ts';
+import { wrapText } from '../../terminal/wrap.ts';
+
+export type UpgradeAnswer = OperationOutput<'upgrade.check'>;
+
+/** The counts by workflow, each place at which the code stops, and the runs that stop at none. */
+export function formatUpgrade(
+  { items, counts }: UpgradeAnswer,
+  { problems, isApplied }: { problems: readonly Problem[]; isApplied: boolean },
+  style: Style,
+): string {
+  if (items.length === 0) return 'Every open run has the newest code.';
+  const shown = new Set(problems.map(({ message }) => message.split(' ')[1]));
+  const others = items.filter(({ runId, stop }) => stop !== null && !shown.has(runId)).slice(0, MOST_SHOWN);
+  return [
+    formatTable(isApplied ? APPLIED : CHECKED, counts, style),
+    ...problems.map((problem) => `\n${wrapText(toPlainText(formatProblem(problem)), style)}`),
+    ...(others.length > 0 ? [''] : []),
+    ...others.map(({ runId, name, stop }) =>
+      wrapText(toPlainText(`Run ${runId} of ${name}: ${stop?.message}`), { ...style, indent: 2 }),
+    ),
+  ].join('\n');
+}
+
+// --- internal ---
+
+const MOST_SHOWN = 20;
+
+type Count = UpgradeAnswer['counts'][number];
+
+const count = (title: string, member: 'runs' | 'safe' | 'moved' | 'stops' | 'busy' | 'unchecked'): Column<Count> => ({
+  title,
+  cell: (row) => String(row[member]),
+});
+const NAME: Column<Count> = { title: 'name', cell: ({ name }) => name, shrinks: true };
+const REST = [count('stop', 'stops'), count('unchecked', 'unchecked')];
+const CHECKED = [NAME, count('runs', 'runs'), count('safe', 'safe'), ...REST];
+const APPLIED = [NAME, count('runs', 'runs'), count('moved', 'moved'), count('busy', 'busy'), ...REST];
