@@ -339,6 +339,10 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
   );
   create index if not exists code_parts_of_file on ${schema}.code_parts (digest);
   `,
+  (schema: string): string => `
+  -- What lists read in the place of a detail that is large.
+  alter table ${schema}.hooks add column if not exists brief text;
+  `,
 ];
 
 /** The schema this build works on. */

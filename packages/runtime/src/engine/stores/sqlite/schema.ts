@@ -304,6 +304,10 @@ const MIGRATIONS = [
   ) without rowid;
   create index code_parts_of_file on code_parts (digest);
   `,
+  `
+  -- What lists read in the place of a detail that is large.
+  alter table hooks add column brief text;
+  `,
 ];
 
 /** The schema this build works on. */
