@@ -8,18 +8,21 @@ import type { Engine } from '../engine/engine.ts';
 import { wholeRecord, wholeRun } from '../engine/large-values.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
 import { createRunControl } from './run-control.ts';
 import type { RunControl } from './run-control.ts';
 import { withoutInside } from './run-error.ts';
-import { RunStatus, toListedRun, toRun } from './run.ts';
+import { RunStatus, toCode, toListedRun, toRun } from './run.ts';
 import type { ListedRun, Run, RunDetail } from './run.ts';
 import { streamState, toRunState } from './state.ts';
 import type { RunState } from './state.ts';
 import type { Frames } from '../http/sse.ts';
 import { toIso } from '../json-value.ts';
+import { searchRuns } from './search.ts';
+import type { FoundRuns, TextSearch } from './search.ts';
 import { toStats } from './stats.ts';
 import type { RunStats } from './stats.ts';
 import { findPlace, listStreams, streamFrames } from './streams.ts';
@@ -55,9 +58,11 @@ export interface Wait {
   signal: AbortSignal;
 }
 
-/** Every method but `list`, `find` and `findWhole` throws `run_not_found` when there is no such run. */
+/** Every method but `list`, `search`, `find` and `findWhole` throws `run_not_found` when there is no such run. */
 export interface Runs extends RunControl {
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
+  /** Those that hold a text; a page may have none of them and still not be the last. */
+  search(filter: RunFilter, search: TextSearch): Promise<FoundRuns>;
   /** Undefined: no such run. The answer is held until the last run of its chain is final, for as long as `wait` says. */
   find(runId: string, wait?: Wait): Promise<Run | undefined>;
   /** The same with its input and output where they are in object storage: otherwise only their size is told. */
@@ -100,6 +105,8 @@ export interface RunsOptions {
   deleteRun(runId: string): Promise<boolean>;
   /** The address of a webhook. */
   webhookUrl(token: string): string;
+  /** Of the newest code of a run. Undefined: there is none that loads. */
+  findCodeHash?(run: Pick<RunRow, 'kind' | 'name'>): string | undefined;
   hidden?: Hidden;
   /** Whose own runs alone are shown. */
   own?: Caller;
@@ -133,6 +140,7 @@ export function createRuns(options: RunsOptions): Runs {
       const items = rows.slice(0, limit).map(toListedRun);
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
+    search: (filter, search) => searchRuns({ journal, engine }, { ...filter, ...only }, search),
     async find(runId, wait) {
       const row = await findRow(runId, wait);
       return row && toShown(row);
@@ -144,7 +152,12 @@ export function createRuns(options: RunsOptions): Runs {
         wholeRun(engine, row),
         own || row.totalTokens === 0 ? null : journal.costOf(row.runId),
       ]);
-      return { ...toShown(whole), ...(cost === null ? {} : { cost: toAmount(cost) }) };
+      const { findCodeHash } = options;
+      const code =
+        findCodeHash && !own && (!isFinal(row.status) || row.movedAt !== null)
+          ? { code: toCode(row, findCodeHash(row)) }
+          : {};
+      return { ...toShown(whole), ...code, ...(cost === null ? {} : { cost: toAmount(cost) }) };
     },
     async count(filter) {
       const tallies = await journal.tallyRuns({ ...filter, ...only }, ALL_TIME_MS);
@@ -201,7 +214,7 @@ export function createRuns(options: RunsOptions): Runs {
         journal.getRecords(runId),
         journal.listBriefRuns({ parentRunId: runId, ...only }, { limit: 200 }),
       ]);
-      return toTimeline(toRun(run), toSteps(records), children.map(toListedRun));
+      return toTimeline(toRun(run), records, children.map(toListedRun));
     },
     ...createRunControl(options, { get, toShown, isNarrowed }),
     without: (more) => createRuns({ ...options, hidden: more }),

@@ -305,6 +305,10 @@ const MIGRATIONS = [
   create index code_parts_of_file on code_parts (digest);
   `,
   `
+  alter table runs add column moved_from text;
+  alter table runs add column moved_at integer;
+  `,
+  `
   -- What lists read in the place of a detail that is large.
   alter table hooks add column brief text;
   `,
