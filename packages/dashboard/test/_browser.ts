@@ -17,8 +17,6 @@ export interface PageOptions {
   width?: number;
   height?: number;
   theme?: 'light' | 'dark';
-  /** It is touched, with no mouse. */
-  touch?: boolean;
   /** `name=value` of who is signed in. */
   cookie?: string;
 }
@@ -35,8 +33,8 @@ export function openBrowser(executablePath: string): OpenPage {
     launched = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   });
   afterAll(async () => launched?.close());
-  return async (url, { width = 1_440, height = 900, theme = 'light', touch = false, cookie } = {}) => {
-    const context = await launched.newContext({ viewport: { width, height }, colorScheme: theme, hasTouch: touch });
+  return async (url, { width = 1_440, height = 900, theme = 'light', cookie } = {}) => {
+    const context = await launched.newContext({ viewport: { width, height }, colorScheme: theme });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     if (cookie !== undefined) {
       const at = cookie.indexOf('=');
