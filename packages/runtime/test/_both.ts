@@ -14,6 +14,20 @@ export function describeOnBoth(boxes: TestBoxes, name: string, suite: (open: Ope
     );
   });
   describeWhen(realServers.database, `${name}, on Postgres`, (database) => {
-    suite((options) => createCluster(boxes, { database, kv: '' })({ kv: null, ...options }));
+    suite((options) => openReplica(createCluster(boxes, { database, kv: '' }), options));
   });
+}
+
+// --- internal ---
+
+/** Its restart is another replica, on the same journal. */
+async function openReplica(cluster: OpenBox, options: ReplicaOptions): Promise<TestBox> {
+  const box = await cluster({ kv: null, ...options });
+  return {
+    ...box,
+    async restart(program) {
+      await box.shut();
+      return openReplica(cluster, { ...options, ...program });
+    },
+  };
 }

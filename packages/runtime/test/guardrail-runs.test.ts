@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/index.ts';
 import { bothServers, createCluster } from './_cluster.ts';
 import { describeWhen } from './require.ts';
-import { call, finish, json, setupBoxes, startWorkflow } from './_setup.ts';
+import { call, finish, json, setupBoxes, startWorkflow, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 type Body = Record<string, unknown>;
@@ -54,6 +54,57 @@ const addRule = async (box: TestBox, name: string, more: Body = {}) => {
 const tryOn = (box: TestBox, body: Body, headers?: Record<string, string>) =>
   call<Answer>(box, 'POST /api/guardrails/test', body, headers);
 const NOTE = `tool:note ${JSON.stringify({ text: 'a falcon' })}`;
+
+describe('a dry run on a turn whose texts have waited', () => {
+  const decide = async (box: TestBox, decision: 'approve' | 'reject') => {
+    const list = () =>
+      call<{ items: { approvalId: string; runId: string }[] }>(box, 'GET /api/approvals?status=pending');
+    let one: { approvalId: string; runId: string } | undefined;
+    await until(async () => ([one] = (await list()).body.items) !== undefined && one !== undefined);
+    await call(box, `POST /api/approvals/${one?.approvalId}/decide`, { decision });
+    return finish(box, one?.runId ?? '');
+  };
+  const askIn = async (box: TestBox, model: string, content: string) => {
+    const headers = { authorization: 'Bearer k', 'x-svc-session': newName() };
+    const body = { model, messages: [{ role: 'user', content }] };
+    await (await box.request('/wire-a/v1/chat/completions', json(body, { headers }))).text();
+  };
+
+  test.each(['approve', 'reject'] as const)('judges a result once, and no words of the box: %s', async (decision) => {
+    const name = newName();
+    const box = await boxes.open(toOptions(name));
+    const hold = await addRule(box, name, { action: 'hold', sides: ['tool-result'] });
+    await askIn(box, name, `${NOTE}; say:Done.`);
+    const { runId } = await decide(box, decision);
+    const { body } = await tryOn(box, { runId });
+    expect(body.runs[0]?.places.filter(({ side }) => side === 'tool-result')).toMatchObject([
+      { verdict: 'hold', hits: [{ ruleName: hold.name }] },
+    ]);
+    expect(body.runs[0]?.judged).toBe(1);
+  });
+
+  test('asks no rule about the refusal of a call', async () => {
+    const name = newName();
+    const box = await boxes.open(toOptions(name));
+    await addRule(box, name, { action: 'hold', sides: ['tool-call'] });
+    await askIn(box, name, `${NOTE}; say:Done.`);
+    const { runId } = await decide(box, 'reject');
+    const check = { kind: 'words', words: ['rejected'] };
+    const { body } = await tryOn(box, { runId, side: 'tool-result', rule: { check, action: 'block' } });
+    expect(body.runs[0]).toMatchObject({ runId, places: [] });
+  });
+
+  test('judges a reply whole, though it is recorded as what was said and the rest', async () => {
+    const name = newName();
+    const box = await boxes.open(toOptions(name));
+    await addRule(box, name, { action: 'hold', sides: ['agent-output'] });
+    await askIn(box, name, 'say:It is a falcon and more.');
+    const { runId } = await decide(box, 'approve');
+    const check = { kind: 'regex', pattern: 'is a falcon and m' };
+    const { body } = await tryOn(box, { runId, side: 'agent-output', rule: { check, action: 'block' } });
+    expect(body.runs[0]?.places).toMatchObject([{ side: 'agent-output', verdict: 'block' }]);
+  });
+});
 
 describe('a dry run on a recorded turn', () => {
   test('says what each rule would have done at each place, without the text, and records nothing', async () => {

@@ -161,6 +161,24 @@ describe.each(Object.keys(FORMATS))('a stateless client with tools of its own on
     expect(shownTo(box)).toEqual([...all, '"Done."']);
   });
 
+  test('is not kept from what the box ran, by a rule that would hold that where it was run', async () => {
+    const box = await open();
+    const asked = user('tool:add {"a":1,"b":2}\ntool:look {}\nsay:Done.');
+    const first = await format.ask(box, [asked]);
+    const check = { kind: 'words', words: ['sum', 'seen'] };
+    const attachment = { kind: 'agent', name: 'helper' };
+    const rule = { name: `late ${wire}`, check, attachment, sides: ['tool-result'], action: 'hold' };
+    const { body } = await call<{ id: string }>(box, 'POST /api/guardrails', rule);
+    try {
+      await format.ask(box, [asked, first.message, ...format.results([[first.calls[0]!, 'seen']])]);
+      // What the client brings has passed nowhere.
+      const withheld = `=The guardrail "late ${wire}" withholds this result.`;
+      expect(shownTo(box)).toEqual(['add', '={"sum":3}', 'look', withheld]);
+    } finally {
+      await box.request(`/api/guardrails/${body.id}`, { method: 'DELETE' });
+    }
+  });
+
   test('goes on with the answer of a sub-agent that it was called beside', async () => {
     const box = await open();
     const task = JSON.stringify({ subagent_type: 'writer', description: 'say:A poem.' });

@@ -1,9 +1,11 @@
 import { svc } from '../src/svc.ts';
+import { eq } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { operatorToken } from '../src/auth/strategy.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
+import { guardrails } from '../src/guardrails/table.ts';
 import { createLog } from '../src/log.ts';
 import { createMask } from '../src/mask.ts';
 import { placeOfRun } from '../src/telemetry/ids.ts';
@@ -245,6 +247,42 @@ test('content is reported when it is asked for, without secrets', async () => {
   expect(tool?.attributes['gen_ai.tool.call.result']).toContain('"sum":5');
   expect(collector.text()).toContain('[hidden]');
   expect(collector.text()).not.toContain(PLANTED);
+});
+
+test('a turn whose texts have waited has each call of a tool once, and what it was asked', async () => {
+  const collector = await startCollector();
+  const box = await openTold(collector, { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' });
+  const rules: string[] = [];
+  for (const [side, word] of [
+    ['agent-input', 'tool'],
+    ['tool-result', 'sum'],
+  ]) {
+    const check = { kind: 'words', words: [word] };
+    const rule = { name: `told ${side}`, check, sides: [side], action: 'hold' };
+    rules.push((await call<{ id: string }>(box, 'POST /api/guardrails', rule)).body.id);
+  }
+  try {
+    const body = { model: 'helper', messages: [{ role: 'user', content: ADD }] };
+    const headers = { authorization: 'Bearer any', 'x-svc-session': 'told' };
+    await (await box.request('/wire-a/v1/chat/completions', json(body, { headers }))).text();
+    for (let n = 0; n < 2; n += 1) {
+      const list = async () =>
+        (await call<{ items: { approvalId: string }[] }>(box, 'GET /api/approvals?status=pending')).body.items;
+      await until(async () => (await list()).length === 1);
+      const [approval] = await list();
+      await call(box, `POST /api/approvals/${approval?.approvalId}/decide`, { decision: 'approve' });
+      await until(async () => (await list())[0]?.approvalId !== approval?.approvalId);
+    }
+    await collector.untilSpan(isNamed('invoke_agent helper'));
+    await box.shut();
+    const [first] = collector.spans.filter(isNamed('chat test/scripted'));
+    const asked = JSON.parse(String(first?.attributes['gen_ai.input.messages'])) as unknown[];
+    expect(asked).toMatchObject([{ role: 'user', parts: [{ content: ADD }] }]);
+    expect(collector.spans.filter(isNamed('execute_tool add'))).toHaveLength(1);
+    expect(collector.spans.filter(isNamed('step guardrail'))).toHaveLength(1);
+  } finally {
+    for (const id of rules) await boxes.db.delete(guardrails).where(eq(guardrails.id, id));
+  }
 });
 
 test('a model call carries the place of its span to the provider', async () => {

@@ -20,7 +20,7 @@ export type TurnGuardrails = Pick<Guardrails, 'rules' | 'record'>;
  */
 export async function judgeTurnInput(
   guardrails: TurnGuardrails | undefined,
-  { name, runId, askedBy }: { name: string; runId: string; askedBy?: string | undefined },
+  { name, runId, askedBy, passed = NONE, signal }: JudgedTurn,
   input: TurnInput,
 ): Promise<TurnInput> {
   const known = guardrails?.rules();
@@ -38,17 +38,23 @@ export async function judgeTurnInput(
   const newFrom = input.session ? 0 : input.messages.findLastIndex(({ role }) => role === 'assistant') + 1;
   const findings = createFindings();
   const judgedResults = createFindings();
-  const about = { spent: new Map<string, number>() };
+  const about: About = { spent: new Map<string, number>(), signal };
   const texts = { findings, about };
   const results = { findings: judgedResults, about };
   const system = [];
   const messages = [];
-  const [olderRules, olderResultRules] = [rules, resultRules].map((one) => one && withoutHolds(withoutWholes(one)));
+  const olderRules = rules && withoutHolds(withoutWholes(rules));
+  const olderResultRules = resultRules && withoutWholes(resultRules);
+  const passedRules = given && withoutHolds(withoutWholes(given));
+  const rulesOf = (callId: string, isNew: boolean): SideRules | undefined => {
+    if (passed.has(callId)) return passedRules;
+    return isNew ? resultRules : olderResultRules;
+  };
   for (const text of input.system) system.push(await readText(rules, text, texts));
   for (const [index, message] of input.messages.entries()) {
     const isNew = index >= newFrom;
     if (message.role === 'tool')
-      messages.push(await readResult(isNew ? resultRules : olderResultRules, message, results));
+      messages.push(await readResult(rulesOf(message.tool_call_id, isNew), message, results));
     else messages.push(await readMessage(isNew ? rules : olderRules, message, texts));
   }
   const { blocked, held, found } = findings.toAnswer();
@@ -72,6 +78,17 @@ export function toWithheld(rule: string): string {
 }
 
 // --- internal ---
+
+interface JudgedTurn {
+  name: string;
+  runId: string;
+  askedBy?: string | undefined;
+  /** Calls whose results the box itself has put there: the turn that had them has judged them, and whoever decides has let them pass. */
+  passed?: ReadonlySet<string>;
+  signal?: AbortSignal | undefined;
+}
+
+const NONE: ReadonlySet<string> = new Set();
 
 /** All texts of an input, which are judged one after the other. */
 interface Input {

@@ -111,8 +111,10 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     if (first) return repeats.replay(first, { isWhole: request.isWhole === true });
     const model = await finder.modelOf(name);
     const runId = newRunId();
-    const asked = toTurnInput(runId, { ...request, messages: await restored(request) }, model);
-    const input = await judgeTurnInput(guardrails, { name, runId, ...askerOf(request) }, asked);
+    const messages = await restored(request);
+    const asked = toTurnInput(runId, { ...request, messages }, model);
+    const passed = listPassed(messages, request.messages);
+    const input = await judgeTurnInput(guardrails, { name, runId, passed, ...askerOf(request) }, asked);
     const chosen = namesInChoice(input.parameters);
     if (chosen.length > 0) requireChosenTools(chosen, await listNames(name, input));
     const owner = session
@@ -129,6 +131,16 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
 }
 
 // --- internal ---
+
+/** The calls of the results that the box has put between what the client sent. What a client brings has not passed. */
+function listPassed(messages: TurnRequest['messages'], sent: TurnRequest['messages']): ReadonlySet<string> {
+  const idsOf = (list: TurnRequest['messages']) =>
+    list.flatMap((message) => (message.role === 'tool' ? [message.tool_call_id] : []));
+  const own = new Set(sent);
+  const passed = new Set(idsOf(messages.filter((message) => !own.has(message))));
+  for (const id of idsOf(sent)) passed.delete(id);
+  return passed;
+}
 
 interface AskedTurn {
   input: TurnInput;

@@ -12,7 +12,7 @@ import { isSameCaller, listModelCallers, startedByOf } from '../engine/started-b
 import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
-import { previewOfLarge } from '../preview.ts';
+import { previewOf, previewOfLarge } from '../preview.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
@@ -75,11 +75,6 @@ export const ListedApproval = Approval.extend({
 });
 export type ListedApproval = z.infer<typeof ListedApproval>;
 
-export function toListedApproval(approval: Approval): ListedApproval {
-  const preview = previewOfLarge(approval.payload);
-  return preview === undefined ? { ...approval, cut: [] } : { ...approval, payload: preview, cut: ['payload'] };
-}
-
 export interface ApprovalFilter {
   status?: ApprovalStatus;
   source?: ApprovalSource;
@@ -89,10 +84,12 @@ export interface ApprovalFilter {
   user?: string;
   /** Without approvals of the copilot: those are for the person it talks to, and for no inbox. */
   isInbox?: true;
+  /** Without a text that a guardrail holds, as long as nobody has let it pass: a model may read the answer. */
+  isForModel?: boolean;
 }
 
 export interface ApprovalPage {
-  items: Approval[];
+  items: ListedApproval[];
   /** Pass it as `cursor` for the next page; null: there is none. */
   nextCursor: string | null;
 }
@@ -101,7 +98,7 @@ export interface ApprovalPage {
 export interface Approvals {
   /** Pending first, then the newest. Throws `invalid_cursor`. */
   list(filter: ApprovalFilter, page: { limit: number; cursor?: string }): Promise<ApprovalPage>;
-  find(approvalId: string): Promise<Approval | undefined>;
+  find(approvalId: string, how?: Pick<ApprovalFilter, 'isForModel'>): Promise<Approval | undefined>;
   /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
   check(approvalId: string, decision: Decision): Promise<void>;
   /**
@@ -188,14 +185,14 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const found: HookEntry[] = [];
     let { after } = page;
     for (;;) {
-      const entries = await hooks.listEntries(filter, { limit: page.limit, ...(after ? { after } : {}) });
+      const entries = await hooks.listBriefEntries(filter, { limit: page.limit, ...(after ? { after } : {}) });
       found.push(...entries.filter(({ hook }) => isListed(readDetail(hook), wanted, hidden)));
       if (entries.length < page.limit || found.length >= page.limit) return found.slice(0, page.limit);
       after = entries.at(-1)?.hook;
     }
   };
   return {
-    async list({ status, runId, client, user, ...wanted }, { limit, cursor }) {
+    async list({ status, runId, client, user, isForModel, ...wanted }, { limit, cursor }) {
       const start = cursor === undefined ? { part: 0 } : parseApprovalCursor(cursor);
       const parts = partsOf(status);
       const found: { part: number; entry: HookEntry }[] = [];
@@ -208,13 +205,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const shown = found.slice(0, limit);
       const last = found.length > limit ? shown.at(-1) : undefined;
       return {
-        items: shown.map(({ entry }) => toApproval(entry)),
+        items: shown.map(({ entry }) => toListed(toRead(entry, isForModel))),
         nextCursor: last ? toApprovalCursor(last.part, last.entry.hook) : null,
       };
     },
-    async find(approvalId) {
+    async find(approvalId, { isForModel } = {}) {
       const entry = await find(approvalId);
-      return entry && toApproval(entry);
+      return entry && toApproval(toRead(entry, isForModel));
     },
     check: async (approvalId, decision) => check(await get(approvalId), decision),
     async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
@@ -282,11 +279,17 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
 }
 
 /** What is kept with the hook: of a tool, what is asked of it too. */
-type Detail = { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
-  | ToolApproval
-  | HeldApproval
-  | { source?: 'workflow' }
-);
+type Detail = Brief & { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
+    | ToolApproval
+    | HeldApproval
+    | { source?: 'workflow' }
+  );
+
+/** What lists read of one whose payload is too large: `cutPayload` is the beginning of it, as it is recorded. */
+interface Brief {
+  cutPayload?: string;
+  argsDigest?: string;
+}
 
 function readDetail({ detail }: HookRow): Detail {
   return decode(detail ?? '1[{}]') as Detail;
@@ -326,6 +329,28 @@ function toApproval({ hook, first, sessionId }: HookEntry): Approval {
     expiresAt: expiresAt ? toIso(expiresAt) : null,
     audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],
   };
+}
+
+/** What a model may read of it. */
+function toRead(entry: HookEntry, isForModel: boolean | undefined): HookEntry {
+  const { hook, first } = entry;
+  const asked = readDetail(hook);
+  const isPassed = first !== undefined && (decode(first.payload) as ApprovalEvent).decision === 'approve';
+  if (!isForModel || isPassed || !isOfText(asked)) return entry;
+  const { cutPayload: _cut, ...rest } = asked;
+  return { ...entry, hook: { ...hook, detail: encode({ ...rest, payload: WITHHELD }, 'detail') } };
+}
+
+const WITHHELD =
+  'A guardrail holds this text. A person reads it in the inbox, and no model before they have approved it.';
+
+function toListed(entry: HookEntry): ListedApproval {
+  const approval = toApproval(entry);
+  const { cutPayload, argsDigest = null } = readDetail(entry.hook);
+  if (cutPayload !== undefined) return { ...approval, payload: previewOf(cutPayload), argsDigest, cut: ['payload'] };
+  // One that was asked for before lists had such beginnings.
+  const preview = previewOfLarge(approval.payload);
+  return preview === undefined ? { ...approval, cut: [] } : { ...approval, payload: preview, cut: ['payload'] };
 }
 
 /** As whoever decides is shown them. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { toDecider } from './approvers.ts';
-import { Approval, ApprovalSource, ApprovalStatus, ListedApproval, toListedApproval } from './approvals.ts';
+import { Approval, ApprovalSource, ApprovalStatus, ListedApproval } from './approvals.ts';
 import { Decision } from './decision.ts';
 import type { Approvals } from './approvals.ts';
 
@@ -27,13 +28,11 @@ export const listApprovals = operation({
     ...Page,
   }),
   output: z.object({ items: z.array(ListedApproval), nextCursor: z.string().nullable() }),
-  async handle({ approvals }, { status, source, run, client, user, limit, cursor }) {
-    const { items, nextCursor } = await approvals.list(
-      withoutUndefined({ status, source, runId: run, client, user, isInbox: true as const }),
+  handle: ({ approvals }, { status, source, run, client, user, limit, cursor }, { caller }) =>
+    approvals.list(
+      withoutUndefined({ status, source, runId: run, client, user, isInbox: true as const, ...reading(caller) }),
       withoutUndefined({ limit, cursor }),
-    );
-    return { items: items.map(toListedApproval), nextCursor };
-  },
+    ),
 });
 
 export const getApproval = operation({
@@ -48,8 +47,8 @@ export const getApproval = operation({
   errors: ['approval_not_found'],
   input: z.strictObject({ id: z.string() }),
   output: Approval,
-  async handle({ approvals }, { id }) {
-    const approval = await approvals.find(id);
+  async handle({ approvals }, { id }, { caller }) {
+    const approval = await approvals.find(id, reading(caller));
     if (!approval) throw new BoxError('approval_not_found', `There is no approval "${id}".`);
     return approval;
   },
@@ -80,3 +79,10 @@ export const decideApproval = operation({
   handle: ({ approvals }, { id, idempotencyKey, ...decision }, { caller }) =>
     approvals.decide(id, decision, toDecider(caller, idempotencyKey)),
 });
+
+// --- internal ---
+
+/** Over MCP, and through the copilot, a model reads the answer. */
+function reading({ via }: Caller): { isForModel: boolean } {
+  return { isForModel: via !== undefined };
+}

@@ -60,6 +60,9 @@ export interface HookRequest {
   timeout?: number | string | Date;
 }
 
+/** Members that lists read beside the detail of a hook whose payload is too large for them. Asked when the hook is made. */
+export type ListedBeside = () => object;
+
 export interface OpenHook {
   readonly token: string;
   /** The call that made it. */

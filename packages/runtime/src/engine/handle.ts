@@ -1,4 +1,4 @@
-import type { CallRequest, HookRequest, OpenHook } from './call.ts';
+import type { CallRequest, HookRequest, ListedBeside, OpenHook } from './call.ts';
 import type { Chunk, NewChunk } from './journal/chunks.ts';
 import type { HookRow } from './journal/hooks.ts';
 import type { QueuedStart } from './journal/queue.ts';
@@ -260,7 +260,7 @@ export interface RunHandle {
   /** Starts a run below it. Rejects with the error of a cancel that the body is about to be given. */
   startBelow<T>(start: () => Promise<T>): Promise<T>;
   /** Makes a hook, with the run's next append. */
-  openHook(request: HookRequest): OpenHook;
+  openHook(request: HookRequest, beside?: ListedBeside): OpenHook;
   /** Writes frames to the run's stream, or to that of another run; resolves once they are stored. */
   writeChunks(chunks: NewChunk[], runId?: string): Promise<void>;
   /** The body is being given what was recorded in an earlier life of the run, and there is more of it. */

@@ -100,6 +100,7 @@ function describeModel(run: RunRow, record: JournalRecord, options: CallSpanOpti
 
 function describeTool(run: RunRow, record: JournalRecord, options: CallSpanOptions): Description {
   const tool = readToolCall(record);
+  if (tool.isDecision) return { name: 'step guardrail' };
   return {
     name: `execute_tool ${tool.name}`,
     isFailed: tool.isError,

@@ -63,7 +63,9 @@ export function createFigures(): Figures {
       if (event === 'set' || (kind !== 'step' && kind !== 'model' && kind !== 'tool')) return;
       const tool = kind === 'tool' ? readToolCall(record) : undefined;
       const status = tool?.isError ? 'failed' : STATUS[event];
-      const labels = [run.name, kind, tool?.isUnknown ? 'unknown' : nameOfStep(record), status];
+      const labels = tool?.isDecision
+        ? [run.name, 'step', 'guardrail', STATUS[event]]
+        : [run.name, kind, tool?.isUnknown ? 'unknown' : nameOfStep(record), status];
       const seconds = Math.max(0, at - startedAt) / 1_000;
       steps.add(labels);
       stepDuration.add(labels, seconds);

@@ -73,7 +73,7 @@ const HEAP = { name: 'v8js.memory.heap.used', unit: 'By', text: 'Memory of the h
 
 async function readStore({ hooks, listRuns, notices, queue, tallyRuns }: GaugeOptions['journal']): Promise<Gauge[]> {
   const [asked, queued, starts, blocked, messages, failing] = await Promise.all([
-    hooks.listEntries({ kind: 'approval', isPending: true }, { limit: MOST }),
+    hooks.listBriefEntries({ kind: 'approval', isPending: true }, { limit: MOST }),
     tallyRuns({ status: 'queued' }, FOREVER_MS),
     queue.list({}, { limit: MOST }),
     listRuns({ status: 'blocked' }, { limit: MOST }),

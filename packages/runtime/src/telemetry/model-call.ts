@@ -16,8 +16,11 @@ export function agentOf({ kind, name }: RunRow): string | undefined {
 
 /** What the model was sent since its last call. What the turn began with is kept with its run. */
 export function readAsked(run: RunRow, record: JournalRecord): ChatMessage[] {
-  const messagesOf = (text: string) => (read(text) as { messages?: ChatMessage[] } | undefined)?.messages ?? [];
-  return messagesOf(record.call === 0 && run.kind === 'agent' ? run.input : (record.input ?? ''));
+  const messagesOf = (text: string) => (read(text) as { messages?: ChatMessage[] } | undefined)?.messages;
+  const own = messagesOf(record.input ?? '');
+  // Steps may stand before it: an approval, its instructions.
+  const isFirst = run.kind === 'agent' && (record.call === 0 || own?.length === 0);
+  return (isFirst ? messagesOf(run.input) : own) ?? [];
 }
 
 export function readReply({ output }: JournalRecord): Partial<ModelReply> {

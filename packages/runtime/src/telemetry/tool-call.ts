@@ -11,11 +11,13 @@ export interface ToolCallFacts {
   isError: boolean;
   /** The model asked for a tool there is none of: its name is made up. */
   isUnknown: boolean;
+  /** What it answered was held, and this is what was decided about it: no other call of the tool. */
+  isDecision: boolean;
 }
 
 export function readToolCall({ input, output, stepId }: JournalRecord): ToolCallFacts {
   const call = read(input) as { id?: string; arguments?: string } | undefined;
-  const answer = read(output) as { content?: unknown; isError?: boolean } | undefined;
+  const answer = read(output) as { content?: unknown; isError?: boolean; by?: string } | undefined;
   const name = stepId.replace(/^tool:/, '');
   const result = typeof answer?.content === 'string' ? answer.content : undefined;
   const isError = answer?.isError === true;
@@ -25,6 +27,7 @@ export function readToolCall({ input, output, stepId }: JournalRecord): ToolCall
     arguments: call?.arguments,
     result,
     isError,
+    isDecision: answer?.by === 'decision',
     isUnknown: isError && (result?.startsWith(`There is no tool "${name}".`) ?? false),
   };
 }

@@ -15,6 +15,7 @@ import { toast } from '../../ui/toast.tsx';
 import { ACTIONS, toCall } from './approval.ts';
 import type { Approval } from './approval.ts';
 import { isAmong } from './approvers.ts';
+import { Held } from './held.tsx';
 import { useKeys } from './keys.ts';
 
 export interface DetailProps {
@@ -76,11 +77,15 @@ function Shown({ approval, onDecided }: { approval: Approval; onDecided(): void 
         {note !== null && <Row name="Note">{note}</Row>}
       </dl>
       <div className="mt-3">
-        <Value
-          label={call ? 'Arguments' : 'Payload'}
-          text={JSON.stringify(call ? call.args : approval.payload) ?? 'null'}
-          isWhole
-        />
+        {source === 'guardrail' && !call ? (
+          <Held approval={approval} />
+        ) : (
+          <Value
+            label={call ? 'Arguments' : 'Payload'}
+            text={JSON.stringify(call ? call.args : approval.payload) ?? 'null'}
+            isWhole
+          />
+        )}
       </div>
       {status === 'pending' && (
         <Decide approval={approval} args={call ? call.args : approval.payload} onDecided={onDecided} />

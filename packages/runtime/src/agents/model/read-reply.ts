@@ -36,7 +36,7 @@ export interface ModelReply {
   request?: RecordedRequest;
 }
 
-/** A reply as it goes on once it is approved: what was emitted of it is its beginning. */
+/** What goes on behind what was emitted of a reply, once it is approved: its texts are the rest alone. */
 export interface HeldOutput extends HeldBy, Pick<ModelReply, 'content' | 'reasoning' | 'toolCalls' | 'held'> {
   begun: BegunParts;
 }

@@ -19,7 +19,8 @@ import { judgeTurnInput } from '../judge-input.ts';
 import type { ToolCall } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import { guardResult } from '../turn/guard.ts';
-import type { TurnInput } from '../turn/input.ts';
+import { joinHeld } from '../turn/held-reply.ts';
+import type { ConversationMessage, TurnInput } from '../turn/input.ts';
 import { createReplyFilter } from '../turn/reply-filter.ts';
 import type { ReplyFilter } from '../turn/reply-filter.ts';
 import type { RecordedAnswer } from '../turn/recorded-answer.ts';
@@ -80,22 +81,48 @@ async function judgeStart({ rules, place, signal }: At, text: string): Promise<J
 }
 
 /** As it is judged before there is a turn: what is found is handed to what records it elsewhere. */
-async function judgeAsked({ rules, place }: At, run: RunRow, input: TurnInput): Promise<{ places: JudgedPlace[] }> {
+async function judgeAsked(
+  { rules, place, signal }: At,
+  run: RunRow,
+  input: TurnInput,
+): Promise<{ places: JudgedPlace[] }> {
   const found = new Map<Side, readonly Found[]>();
   const guardrails = {
     rules: () => rules,
     record: (each: readonly Found[], { side }: { side: Side }) => void found.set(side, each),
   };
   try {
-    await judgeTurnInput(guardrails, { name: place.name, runId: run.runId }, input);
+    const asksModel = SIDES_ASKED.some((side) => rules.find(place, side)?.asksModel);
+    await judgeTurnInput(
+      guardrails,
+      { name: place.name, runId: run.runId, signal },
+      asksModel ? withLastTexts(input) : input,
+    );
   } catch (error) {
     if (!(error instanceof BoxError) || error.code !== 'agent_guardrail_blocked') throw error;
   }
   const hasResults = input.messages.some(({ role }) => role === 'tool');
-  const asked = (['agent-input', 'tool-result'] as const).filter(
-    (side) => rules.find(place, side) && (side === 'agent-input' || hasResults),
-  );
+  const asked = SIDES_ASKED.filter((side) => rules.find(place, side) && (side === 'agent-input' || hasResults));
   return { places: asked.map((side) => toPlace(side, null, found.get(side) ?? [])) };
+}
+
+const SIDES_ASKED = ['agent-input', 'tool-result'] as const;
+
+/** Texts of one conversation that a model is asked about, one after the other. */
+const MOST_ASKED = 25;
+
+/** The last of them alone: each is a call of a model. */
+function withLastTexts(input: TurnInput): TurnInput {
+  let left = MOST_ASKED;
+  const messages: ConversationMessage[] = [];
+  for (const message of input.messages.toReversed()) {
+    if (left === 0) break;
+    const { content } = message as { content: unknown };
+    const kept: unknown = Array.isArray(content) ? content.slice(-left) : content;
+    left -= Array.isArray(kept) ? Math.max(1, kept.length) : 1;
+    messages.unshift({ ...message, content: kept } as ConversationMessage);
+  }
+  return { ...input, messages, system: left === 0 ? [] : input.system.slice(-left) };
 }
 
 async function judgeReply(
@@ -108,7 +135,8 @@ async function judgeReply(
   if (!output && !call) return [];
   const recorded = decode(text ?? '') as ModelReply;
   // What was held back was said by the model, too.
-  const reply: ModelReply = { ...recorded, ...recorded.heldOutput };
+  const { heldOutput } = recorded;
+  const reply: ModelReply = heldOutput ? { ...recorded, ...heldOutput, ...joinHeld(recorded, heldOutput) } : recorded;
   const { content, reasoning, toolCalls } = reply;
   const filter = createReplyFilter({ output, call, canHold, signal }, () => {});
   await play(filter, reply);
@@ -145,7 +173,7 @@ async function play(filter: ReplyFilter, { reasoning, content, toolCalls }: Mode
 }
 
 async function judgeAnswer(
-  { rules, place }: At,
+  { rules, place, signal }: At,
   { call: step, input, output }: JournalRecord,
   canHold: (tool: string) => boolean,
 ): Promise<JudgedPlace[]> {
@@ -153,6 +181,8 @@ async function judgeAnswer(
   if (!side || input === null || output === null) return [];
   const { name } = decode(input) as ToolCall;
   const recorded = decode(output) as RecordedAnswer;
+  // Of what the box itself has said, or was decided before, no rule is asked.
+  if (recorded.by !== undefined) return [];
   const answer = recorded.held ?? recorded;
   let found: readonly Found[] = [];
   const guard = {
@@ -160,7 +190,7 @@ async function judgeAnswer(
     canHold: canHold(name),
     record: (_: unknown, each: readonly Found[]) => void (found = each),
   };
-  await guardResult(guard, { tool: name, mayWait: true }, answer);
+  await guardResult(guard, { tool: name, mayWait: true, signal }, answer);
   return [toPlace('tool-result', step, found, [name])];
 }
 

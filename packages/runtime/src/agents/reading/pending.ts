@@ -1,21 +1,17 @@
-import { isOfText } from '../../approvals/held-text.ts';
-import { isOfCall } from '../../approvals/tool-approval.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { Journal } from '../../engine/journal.ts';
-import type { HookEntry, HookFilter } from '../../engine/journal/hooks.ts';
 import type { JournalRecord } from '../../engine/journal/record.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import { isFinal } from '../../engine/journal/run.ts';
-import { decode } from '../../engine/serialize.ts';
 import type { Interrupt } from '../events/turn-events.ts';
 import { turnBlocked } from '../events/turn-errors.ts';
 import { findFirstWait } from './first-wait.ts';
 import type { TurnTimes, Span } from './first-wait.ts';
-import { toInterrupt, toTextInterrupt } from '../turn/interrupts.ts';
-import type { KeptApproval } from '../turn/interrupts.ts';
 import { listWaitingBelow } from './runs-below.ts';
 import { listTasks } from './task-runs.ts';
 import type { TaskRun } from './task-runs.ts';
+import { createWaitingCalls } from './waiting-calls.ts';
+import type { Waiting } from './waiting-calls.ts';
 
 /** What the journal knows of the calls that wait for an approval, of a turn and of the sub-agents at work for it. */
 export interface PendingApprovals {
@@ -37,18 +33,10 @@ export interface PendingApprovals {
 }
 
 export function createPendingApprovals({ journal, engine }: PendingApprovalsOptions): PendingApprovals {
-  const listEntries = async (runId: string, filter: Pick<HookFilter, 'isPending'> = {}): Promise<ApprovalEntry[]> => {
-    const entries = await journal.hooks.listEntries({ kind: 'approval', runId, ...filter }, { limit: 200 });
-    return entries.reverse().flatMap((entry) => {
-      const kept = decode(entry.hook.detail ?? NOTHING) as { title: string };
-      const { token } = entry.hook;
-      if (isOfText(kept)) return { entry, interrupt: toTextInterrupt(token, kept) };
-      return isOfCall(kept) ? { entry, interrupt: toInterrupt(token, kept as KeptApproval) } : [];
-    });
-  };
+  const { listEntries, withArguments } = createWaitingCalls(journal);
 
   /** Undefined: the turn does something else, too. */
-  const listAtRest = async (run: RunRow | undefined): Promise<Interrupt[] | undefined> => {
+  const listAtRest = async (run: RunRow | undefined): Promise<Waiting[] | undefined> => {
     if (run?.status !== 'waiting') return undefined;
     const own = (await listEntries(run.runId, { isPending: true })).map(({ interrupt }) => interrupt);
     const tasks = await listTasks(journal, run.runId);
@@ -97,7 +85,7 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
 
   const hadApprovalBelow = async (runId: string): Promise<boolean> => {
     for (const { run } of await listTasks(journal, runId)) {
-      const asked = await journal.hooks.listEntries({ kind: 'approval', runId: run.runId }, { limit: 1 });
+      const asked = await journal.hooks.listBriefEntries({ kind: 'approval', runId: run.runId }, { limit: 1 });
       if (asked.length > 0 || (await hadApprovalBelow(run.runId))) return true;
     }
     return false;
@@ -108,11 +96,12 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
     hadApprovalBelow,
     async listFirst(runId) {
       const run = await journal.getRun(runId);
-      return run ? findFirstWait(await readTimes(run)) : [];
+      return run ? withArguments(findFirstWait(await readTimes(run))) : [];
     },
     async hasAny(runId) {
       for await (const id of listWaitingBelow(journal, runId)) {
-        const asked = await journal.hooks.listEntries({ kind: 'approval', runId: id, isPending: true }, { limit: 1 });
+        const filter = { kind: 'approval', runId: id, isPending: true } as const;
+        const asked = await journal.hooks.listBriefEntries(filter, { limit: 1 });
         if (asked.length > 0) return true;
       }
       return false;
@@ -137,7 +126,7 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
           if (run?.status === 'blocked') throw turnBlocked(run);
           const waits = (await listAtRest(run)) ?? [];
           if (signal.aborted) return [];
-          if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return waits;
+          if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return withArguments(waits);
           // What its sub-agents do changes nothing of its own.
           hasTasks ||= (await listTasks(journal, runId)).length > 0;
           const timer = hasTasks ? setTimeout(() => look.abort(), BELOW_MS) : undefined;
@@ -158,15 +147,8 @@ export interface PendingApprovalsOptions {
 
 // --- internal ---
 
-const NOTHING = '1[{}]';
-
 /** Between two looks at the runs below one that waits. */
 const BELOW_MS = 250;
-
-interface ApprovalEntry {
-  entry: HookEntry;
-  interrupt: Interrupt;
-}
 
 function hasEnded(run: RunRow | undefined): boolean {
   return !run || isFinal(run.status);
@@ -177,7 +159,7 @@ function isOpen({ run }: TaskRun): boolean {
 }
 
 /** As the turn above has it: a client knows the call that handed on the task, and no call or step within it. */
-function toTurnAbove({ run, callId }: TaskRun, { step: _own, ...interrupt }: Interrupt): Interrupt {
+function toTurnAbove({ run, callId }: TaskRun, { step: _own, ...interrupt }: Waiting): Waiting {
   return { agent: run.name, ...interrupt, callId };
 }
 

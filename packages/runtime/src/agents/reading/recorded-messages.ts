@@ -82,7 +82,7 @@ function toResults({ kind, input, output, at, startedAt }: JournalRecord): [stri
   }
   if (kind !== 'tool' || input === null || output === null) return [];
   const { id } = decode(input) as ToolCall;
-  const { held, ...answer } = decode(output) as RecordedAnswer;
+  const { held, by: _by, ...answer } = decode(output) as RecordedAnswer;
   // What has waited is recorded once more, as it was decided.
   return held ? [] : [[id, { ...answer, durationMs: at - startedAt }]];
 }

@@ -1,5 +1,7 @@
 import { askPerson } from '../../engine/primitives/approval.ts';
 import type { ApprovalAnswer } from '../../engine/primitives/approval.ts';
+import { digestArguments } from '../../approvals/approvers.ts';
+import { toJsonValue } from '../../json-value.ts';
 import type { ToolApproval } from '../../approvals/tool-approval.ts';
 import type { InterruptPolicy } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
@@ -49,6 +51,7 @@ export async function runApproved(
   const request = { title, payload: { tool: call.name, arguments: args }, detail };
   const approval = askPerson(execution, {
     ...request,
+    beside: () => ({ argsDigest: digestArguments(toJsonValue(args)) }),
     ...(timeout === undefined ? {} : { timeout }),
     ...(fallback === undefined ? {} : { fallback }),
   });

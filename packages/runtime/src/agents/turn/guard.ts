@@ -72,7 +72,7 @@ export function withGuard(callModel: CallModel, guard: TurnGuard | undefined): C
 /** What the model reads of an answer of a tool, or that it waits. */
 export async function guardResult(
   guard: TurnGuard | undefined,
-  { tool, mayWait }: { tool: string; mayWait: boolean },
+  { tool, mayWait, signal }: { tool: string; mayWait: boolean; signal?: AbortSignal },
   answer: ToolAnswer,
 ): Promise<RecordedAnswer> {
   const found = await guard?.find('tool-result');
@@ -80,8 +80,8 @@ export async function guardResult(
   const rules = guard.canHold && mayWait ? found : asBlocking(found);
   const findings = createFindings();
   // As text first: what is about the whole of it reads it as the model would.
-  const whole = await judgeText({ ...rules, spans: [], own: [] }, answer.content);
-  const places = await judgeArguments({ ...rules, wholes: [] }, answer.content, { tool });
+  const whole = await judgeText({ ...rules, spans: [], own: [] }, answer.content, { signal });
+  const places = await judgeArguments({ ...rules, wholes: [] }, answer.content, { tool, signal });
   for (const one of [...places.found, ...whole.found]) findings.add(one);
   const judged = findings.toAnswer();
   guard.record(rules, judged.found);

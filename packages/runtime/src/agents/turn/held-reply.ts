@@ -14,10 +14,9 @@ export async function passReply(
   reply: ModelReply & { heldOutput: HeldOutput },
   { step, options }: { step: number; options: ReplyOptions },
 ): Promise<ModelReply> {
-  const { heldOutput: held, content: said, reasoning: thought } = reply;
-  const { rule, ruleId, reason } = held;
+  const { heldOutput: held, content: said } = reply;
+  const { rule, ruleId, reason, content: text, reasoning } = held;
   const { name: agent } = turn.options.agent;
-  const [text, reasoning] = [held.content.slice(said.length), held.reasoning.slice(thought.length)];
   const calls = held.toolCalls.map(({ name: tool, arguments: args }) => ({ tool, arguments: args }));
   const { token, answer, kept } = askAboutText(turn.execution, {
     side: 'agent-output',
@@ -43,7 +42,7 @@ export async function passReply(
     {
       name: DECIDED,
       run() {
-        if (approved) emitRest({ text, reasoning }, held, options);
+        if (approved) emitRest(held, options);
         return { approved };
       },
     },
@@ -60,20 +59,23 @@ export function toDecided(reply: ModelReply, decided: Decided | undefined): Mode
   const { heldOutput, ...said } = reply;
   if (!heldOutput || !decided) return reply;
   if (!decided.approved) return { ...said, finishReason: 'content_filter', blockedBy: heldOutput.rule };
-  const { content, reasoning, toolCalls, held } = heldOutput;
-  return { ...said, content, reasoning, toolCalls, ...(held ? { held } : {}) };
+  const { toolCalls, held } = heldOutput;
+  return { ...said, ...joinHeld(said, heldOutput), toolCalls, ...(held ? { held } : {}) };
+}
+
+/** The texts of a reply that was held, whole. */
+export function joinHeld(said: Texts, rest: Texts): Texts {
+  return { content: said.content + rest.content, reasoning: said.reasoning + rest.reasoning };
 }
 
 // --- internal ---
 
-function emitRest(
-  { text, reasoning }: { text: string; reasoning: string },
-  { toolCalls, begun }: HeldOutput,
-  options: ReplyOptions,
-): void {
+type Texts = Pick<ModelReply, 'content' | 'reasoning'>;
+
+function emitRest({ content, reasoning, toolCalls, begun }: HeldOutput, options: ReplyOptions): void {
   const parts = createReplyParts({ ...options, begun, uniqueId: (id) => id });
   if (reasoning !== '') parts.reasoning(reasoning);
-  if (text !== '') parts.text(text);
+  if (content !== '') parts.text(content);
   for (const [index, { id, name, arguments: args }] of toolCalls.entries())
     parts.tool({ index, id, function: { name, arguments: args } });
   parts.close();

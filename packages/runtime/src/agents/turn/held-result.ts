@@ -27,5 +27,5 @@ export async function passResult(
   turn.interrupt(toTextInterrupt(token, kept));
   const { approved } = await answer;
   turn.decided(token);
-  return answerCall(turn, call, approved ? { content, isError } : failed(toWithheld(rule)));
+  return answerCall(turn, call, approved ? { content, isError } : failed(toWithheld(rule)), 'decision');
 }

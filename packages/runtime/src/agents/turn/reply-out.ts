@@ -11,7 +11,7 @@ export interface OpenPart {
   isBegun: boolean;
 }
 
-/** All of a reply, and what holds the rest of it. */
+/** The rest of a reply, behind what was emitted, and what holds it. */
 export interface FilteredHold {
   heldBy: HeldBy;
   content: string;
@@ -66,6 +66,12 @@ export function createReplyOut(emitOut: Emit): ReplyOut {
       return held !== undefined;
     },
     said: () => held?.said ?? texts,
-    rest: () => held && { heldBy: toHeldBy(held.by), content: texts.text, reasoning: texts.reasoning, begun },
+    rest: () =>
+      held && {
+        heldBy: toHeldBy(held.by),
+        content: texts.text.slice(held.said.text.length),
+        reasoning: texts.reasoning.slice(held.said.reasoning.length),
+        begun,
+      },
   };
 }

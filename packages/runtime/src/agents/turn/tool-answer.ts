@@ -2,17 +2,22 @@ import { DEFAULT_LIMITS } from '../../engine/limits.ts';
 import type { ToolCall } from '../model/messages.ts';
 import type { ConversationMessage } from './input.ts';
 import { resultIdOf } from './ids.ts';
-import type { ToolAnswer } from './recorded-answer.ts';
+import type { RecordedAnswer, ToolAnswer } from './recorded-answer.ts';
 import type { ToolTurn } from './tool-turn.ts';
 
 /** Records an answer that no tool gave, and emits it. */
-export async function answerCall(turn: ToolTurn, call: ToolCall, answer: ToolAnswer): Promise<ConversationMessage> {
+export async function answerCall(
+  turn: ToolTurn,
+  call: ToolCall,
+  answer: ToolAnswer,
+  by: NonNullable<RecordedAnswer['by']> = 'box',
+): Promise<ConversationMessage> {
   const recorded = (await turn.invoke('tool', `tool:${call.name}`, call, {
     name: call.name,
     run: () => {
       const kept = withinLimit(call.name, answer);
       emitResult(turn, call, { ...kept, durationMs: 0 });
-      return kept;
+      return { ...kept, by };
     },
   })) as ToolAnswer;
   // What was recorded: should the state be another on a replay, what the model has read is not.
@@ -59,8 +64,8 @@ export function notJson(call: ToolCall, reason: string): ToolAnswer {
 
 // --- internal ---
 
-/** Room for what the record has besides the text. */
-const MAX_BYTES = DEFAULT_LIMITS.resultBytes - 1_024;
+/** Room for what the record has besides the text: of one that is held the rule, and why. */
+const MAX_BYTES = DEFAULT_LIMITS.resultBytes - 8_192;
 
 /** A control character is written as \u0000. */
 const LONGEST_CHARACTER = 6;

@@ -11,11 +11,13 @@ export interface NewHook {
   many: boolean;
   /** What its creator gave with it, as codec text. */
   detail: string | null;
+  /** What lists read in the place of a detail that is large. Absent: they read the detail. */
+  brief?: string | null;
   /** The `n` of its first resume: a hook that is made again in a run goes on behind those of the one before. */
   since: number;
 }
 
-export interface HookRow extends NewHook {
+export interface HookRow extends Omit<NewHook, 'brief'> {
   runId: string;
   /** A hook is open until its run is final. */
   isOpen: boolean;
@@ -92,6 +94,8 @@ export interface HookStore {
   countTaken(runId: string): Promise<number>;
   /** Newest first, each with its first resume; `after` is the last of the page before. */
   listEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
+  /** The same, with what lists read in the place of a detail that is large. */
+  listBriefEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
   /** The resumes a run waits for, and its `signals` as of no later than they were read. */
   listEvents(runId: string, waits: readonly HookWait[]): Promise<HookEvents>;
 }

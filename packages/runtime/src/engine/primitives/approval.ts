@@ -1,4 +1,5 @@
 import { askedByOf } from '../box-marks.ts';
+import type { ListedBeside } from '../call.ts';
 import type { RunHandle } from '../handle.ts';
 import { awaitEvent, bodyOf } from './hook.ts';
 
@@ -44,18 +45,19 @@ export interface AskedApproval {
   answer: Promise<ApprovalAnswer>;
 }
 
-/** @param request `detail`: what else is kept with the approval */
-export function askPerson(execution: RunHandle, request: ApprovalRequest & { detail?: object }): AskedApproval {
-  const { title, payload, timeout, fallback = 'reject', detail = {} } = request;
+/** @param request `detail`: what else is kept with the approval; `beside`: what lists show of a payload that is too large */
+export function askPerson(
+  execution: RunHandle,
+  request: ApprovalRequest & { detail?: object; beside?: ListedBeside },
+): AskedApproval {
+  const { title, payload, timeout, fallback = 'reject', detail = {}, beside } = request;
   const limit = timeout === undefined ? {} : { timeout };
   const askedBy = askedByOf(execution.run);
   const marks = askedBy === undefined ? {} : { askedBy };
-  const hook = execution.openHook({
-    kind: 'approval',
-    token: null,
-    detail: { title, payload, ...detail, ...marks },
-    ...limit,
-  });
+  const hook = execution.openHook(
+    { kind: 'approval', token: null, detail: { title, payload, ...detail, ...marks }, ...limit },
+    beside,
+  );
   const { token, expiresAt } = hook;
   const expired: ApprovalEvent = { decision: fallback, by: null, note: null, input: null, timedOut: true };
   const deadline =

@@ -1,5 +1,5 @@
 import type { Body } from '../body.ts';
-import type { CallRequest, OpenHook, HookRequest } from '../call.ts';
+import type { CallRequest, HookRequest, ListedBeside, OpenHook } from '../call.ts';
 import { Callbacks } from '../callbacks.ts';
 import { FatalError } from '../errors.ts';
 import type { Ambient, RunHandle, World } from '../handle.ts';
@@ -59,8 +59,8 @@ export class BodyHandle implements RunHandle {
     return this.#options.calls.invoke(request);
   }
 
-  openHook(request: HookRequest): OpenHook {
-    return this.#options.calls.openHook(request);
+  openHook(request: HookRequest, beside?: ListedBeside): OpenHook {
+    return this.#options.calls.openHook(request, beside);
   }
 
   setAttributes(attributes: Record<string, string | number | boolean>): void {

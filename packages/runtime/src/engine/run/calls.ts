@@ -1,4 +1,4 @@
-import type { Call, CallHistory, CallRecord, CallRequest, HookRequest, OpenHook } from '../call.ts';
+import type { Call, CallHistory, CallRecord, CallRequest, HookRequest, ListedBeside, OpenHook } from '../call.ts';
 import { firstOf, historyOf } from '../call.ts';
 import type { Body } from '../body.ts';
 import type { Append } from '../journal/appends.ts';
@@ -141,7 +141,7 @@ export class Calls {
   }
 
   /** The body makes a hook. */
-  openHook(request: HookRequest): OpenHook {
+  openHook(request: HookRequest, beside?: ListedBeside): OpenHook {
     const { driver, recorder, onMismatch } = this.#options;
     const input = encode(request, 'hook');
     const digest = digestOf(input);
@@ -152,7 +152,7 @@ export class Calls {
     const history = this.#history.get(call);
     const mismatch = mismatchOf(history, named);
     if (mismatch) onMismatch(mismatch);
-    const { hook, fresh } = this.waits.openHook(call, request, history);
+    const { hook, fresh } = this.waits.openHook({ call, request, history, beside });
     const output = encode({ token: hook.token, expiresAt: hook.expiresAt }, 'token');
     if (fresh && !mismatch) recorder.record(named, { event: 'set', startedAt: driver.clock.now(), output });
     if (history) answered?.();

@@ -1,8 +1,9 @@
-import type { CallHistory, HookRequest, OpenHook } from '../call.ts';
+import type { CallHistory, HookRequest, ListedBeside, OpenHook } from '../call.ts';
 import { parseWakeTime } from '../duration.ts';
 import type { HookEvent, HookEvents, HookWait, NewHook } from '../journal/hooks.ts';
 import { newToken, newWebhookToken } from '../ids.ts';
-import { decode, encode } from '../serialize.ts';
+import { LISTED_BYTES } from '../journal/reading.ts';
+import { decode, encode, encodeUncompared } from '../serialize.ts';
 
 /** The hooks of one run in memory: those to be stored, those refused, and what has come in. */
 export interface RunHooks {
@@ -34,6 +35,7 @@ export interface MadeHook {
   call: number;
   request: HookRequest;
   history: CallHistory | undefined;
+  beside?: ListedBeside | undefined;
   /** The store's clock. */
   now: number;
   /** Signals of the run that are taken into account. */
@@ -65,7 +67,7 @@ export function createRunHooks({ onChange, isCopy, isNext }: RunHooksOptions): R
     onChange();
   };
   return {
-    open({ call, request, history, now, signals }) {
+    open({ call, request, history, beside, now, signals }) {
       const known = history?.set?.output;
       const recorded = known ? (decode(known) as { token: string; expiresAt: number | null }) : undefined;
       const token = recorded?.token ?? request.token ?? makeToken(request);
@@ -75,7 +77,10 @@ export function createRunHooks({ onChange, isCopy, isNext }: RunHooksOptions): R
       const { waits: since, kept } = stateOf(token, recorded || isNext ? undefined : signals);
       const hook: NewHook = { token, call, kind: request.kind, many: false, detail, since: Math.max(0, since - kept) };
       const made = { hook, since };
-      if (!recorded || isCopy) store(made);
+      if (!recorded || isCopy) {
+        hook.brief = briefOf(request, { expiresAt, detail, beside });
+        store(made);
+      }
       return {
         fresh: !recorded,
         hook: {
@@ -175,6 +180,26 @@ function detailOf({ detail }: HookRequest, expiresAt: number | null): string | n
   if (expiresAt !== null) return encode({ ...(detail as object), expiresAt }, 'detail');
   return detail === undefined ? null : encode(detail, 'detail');
 }
+
+interface Detailed {
+  expiresAt: number | null;
+  detail: string | null;
+  beside: ListedBeside | undefined;
+}
+
+/** Of an approval whose payload is too large for a list: all but that, and its beginning as it is recorded. */
+function briefOf({ kind, detail: given }: HookRequest, { expiresAt, detail, beside }: Detailed): string | null {
+  if (kind !== 'approval' || detail === null || detail.length * LONGEST_UNIT <= LISTED_BYTES) return null;
+  const { payload, ...rest } = given as { payload?: unknown };
+  const text = encodeUncompared(payload, 'payload');
+  // Without the sign of its format.
+  if (Buffer.byteLength(text) - 1 <= LISTED_BYTES) return null;
+  const expiry = expiresAt === null ? {} : { expiresAt };
+  return encode({ ...rest, ...beside?.(), ...expiry, cutPayload: text.slice(0, LISTED_BYTES / 2) }, 'detail');
+}
+
+/** Bytes of UTF-8 that one unit of a text takes at most. */
+const LONGEST_UNIT = 3;
 
 function groupByToken(events: readonly HookEvent[]): Map<string, HookEvent[]> {
   const groups = new Map<string, HookEvent[]>();

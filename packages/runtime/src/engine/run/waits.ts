@@ -1,4 +1,4 @@
-import type { Call, CallHistory, ChildAction, EventAction, HookRequest, OpenHook } from '../call.ts';
+import type { Call, CallHistory, ChildAction, EventAction, OpenHook } from '../call.ts';
 import type { HookWait, NewHook } from '../journal/hooks.ts';
 import type { RunRow } from '../journal/run.ts';
 import { decode, encode } from '../serialize.ts';
@@ -7,7 +7,7 @@ import { childFailed, hookRefused } from './outcome.ts';
 import type { Wait } from './parking.ts';
 import type { RecordFields } from './recorder.ts';
 import { createRunHooks } from './run-hooks.ts';
-import type { RunHooks } from './run-hooks.ts';
+import type { MadeHook, RunHooks } from './run-hooks.ts';
 import { createTimers } from './timers.ts';
 import type { Timers } from './timers.ts';
 
@@ -125,8 +125,8 @@ export class Waits {
   // --- hooks ---
 
   /** Makes a hook, or finds it again on replay; `fresh`: it has no record yet. */
-  openHook(call: number, request: HookRequest, history: CallHistory | undefined): { hook: OpenHook; fresh: boolean } {
-    return this.#hooks.open({ call, request, history, now: this.#options.driver.clock.now(), signals: this.#signals });
+  openHook(made: Omit<MadeHook, 'now' | 'signals'>): { hook: OpenHook; fresh: boolean } {
+    return this.#hooks.open({ ...made, now: this.#options.driver.clock.now(), signals: this.#signals });
   }
 
   /** The body waits for a resume. `isKept`: the run this one is a retry of has had it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Journal } from '../../journal.ts';
-import type { HookFilter, HookKind, ResumeOptions } from '../../journal/hooks.ts';
+import type { HookEntry, HookFilter, NewHook, ResumeOptions } from '../../journal/hooks.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { NewRun } from '../../journal/starts.ts';
 import { start } from './world.ts';
@@ -88,6 +88,34 @@ export function describeEntries(world: World): void {
       ]);
     });
 
+    test('are read with what stands for a large detail in lists, and whole', async () => {
+      const { hooks } = world.journal;
+      const [detail, brief] = [JSON.stringify(['x'.repeat(1_000_000)]), '["x"]'];
+      await openHook(world.journal, 'large', { kind: 'approval', detail, brief });
+      await openHook(world.journal, 'small', { kind: 'approval', detail: '["y"]' });
+      const page = [{ kind: 'approval' }, { limit: 10 }] as const;
+      const detailsOf = (entries: HookEntry[]) => entries.map(({ hook }) => [hook.token, hook.detail]);
+      expect(detailsOf(await hooks.listBriefEntries(...page)).toSorted()).toEqual([
+        ['large', brief],
+        ['small', '["y"]'],
+      ]);
+      expect(detailsOf(await hooks.listEntries(...page)).toSorted()).toEqual([
+        ['large', detail],
+        ['small', '["y"]'],
+      ]);
+      expect(await hooks.find('large')).toMatchObject({ detail });
+      expect(await hooks.find('large')).not.toHaveProperty('brief');
+    });
+
+    test('are read with what stands for the detail of a hook that was made again', async () => {
+      const { hooks } = world.journal;
+      const run = await openHook(world.journal, 't', { kind: 'approval', detail: '["a"]', brief: '["b"]' });
+      const again = { token: 't', call: 4, kind: 'approval', many: false, detail: '["c"]', since: 0 } as const;
+      await world.journal.append(newAppend({ ...run, seq: 1 }, { records: [newRecord(4)], hooks: [again] }));
+      const [entry] = await hooks.listBriefEntries({ kind: 'approval' }, { limit: 1 });
+      expect(entry?.hook).toMatchObject({ call: 4, detail: '["c"]' });
+    });
+
     test('are filtered by whether they are pending, by verdict, and whether they were cancelled', async () => {
       const { journal } = world;
       for (const token of ['a', 'b', 'c']) await openHook(journal, token, { kind: 'approval' });
@@ -145,11 +173,11 @@ export function describeEntries(world: World): void {
 async function openHook(
   journal: Journal,
   token: string,
-  { kind = 'hook', many = false }: { kind?: HookKind; many?: boolean } = {},
+  { kind = 'hook', many = false, detail = null, brief }: Partial<NewHook> = {},
   fields: Partial<NewRun> = {},
 ): Promise<RunRow> {
   const run = await start(journal, newRun(fields));
-  const hooks = [{ token, call: 0, kind, many, detail: null, since: 0 }];
+  const hooks = [{ token, call: 0, kind, many, detail, since: 0, ...(brief === undefined ? {} : { brief }) }];
   await journal.append(newAppend(run, { records: [newRecord(0)], hooks }));
   return run;
 }

@@ -128,6 +128,7 @@ function hookParts({ hooks }: Tables, given: string): string[] {
       update ${hooks} h set
         many = case when made.call = h.call then greatest(h.many, made.many) when ${IS_OLDER} then h.many else made.many end,
         detail = case when ${IS_SAME} then h.detail else made.detail end,
+        brief = case when ${IS_SAME} then h.brief else made.brief end,
         since = case when ${IS_SAME} then h.since else made.since end,
         is_open = case when ${IS_SAME} then least(h.is_open, made.is_open) else made.is_open end,
         verdict = case when ${IS_SAME} then h.verdict end,

@@ -81,6 +81,7 @@ export const GIVEN_HOOKS: Column[] = [
   ['kind', 'text'],
   ['many', 'int4'],
   ['detail', 'text'],
+  ['brief', 'text'],
   ['is_open', 'int4'],
   ['since', 'int4'],
 ];
@@ -89,9 +90,9 @@ export function toHookRows({ runId, hooks = [], patch, continueAs }: Append): St
   const isOpen = Number(!endsIn(patch) || continueAs !== undefined);
   // Named twice, the last word counts: a statement changes a row once.
   const last = new Map(hooks.map((hook) => [hook.token, hook]));
-  return [...last.values()].map(({ token, call, kind, many, detail, since }) => {
+  return [...last.values()].map(({ token, call, kind, many, detail, brief, since }) => {
     const names = [toStoredText(runId), toStoredText(token)];
-    return [...names, call, kind, Number(many), toStored(detail), isOpen, since];
+    return [...names, call, kind, Number(many), toStored(detail), toStored(brief), isOpen, since];
   });
 }
 

@@ -342,6 +342,10 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
   (schema: string): string => `
   alter table ${schema}.runs add column if not exists moved_from text, add column if not exists moved_at int8;
   `,
+  (schema: string): string => `
+  -- What lists read in the place of a detail that is large.
+  alter table ${schema}.hooks add column if not exists brief text;
+  `,
 ];
 
 /** The schema this build works on. */

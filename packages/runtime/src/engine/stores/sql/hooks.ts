@@ -4,6 +4,7 @@ import type {
   HookEvent,
   HookEvents,
   HookFilter,
+  HookPlace,
   HookRow,
   HookStore,
   ResumeOptions,
@@ -27,6 +28,24 @@ export function createHookReader({ tables, query, commit, now }: Statements): Om
   };
   const signals = `select signals as "signals" from ${tables.runs} where run_id = ?`;
   const close = `update ${tables.hooks} set is_open = 0 where run_id = ? and token = ? and call = ? and is_open = 1`;
+  const listWith = async (select: string, filter: HookFilter, { limit, after }: HookPage): Promise<HookEntry[]> => {
+    const conditions = [`h.kind = ?`];
+    const params: StoredValue[] = [toStoredText(filter.kind)];
+    const add = (condition: string, ...values: (string | number)[]): void => {
+      conditions.push(condition);
+      params.push(...values.map(toStored));
+    };
+    if (filter.token !== undefined) add('h.token = ?', filter.token);
+    if (filter.runId !== undefined) add('h.run_id = ?', filter.runId);
+    if (filter.verdict !== undefined) add('h.verdict = ?', filter.verdict);
+    const starter = starterColumns(tables);
+    if (filter.client !== undefined) add(`${starter.client} = ?`, filter.client);
+    if (filter.user !== undefined) add(`${starter.user} = ?`, filter.user);
+    for (const condition of standingOf(filter)) add(condition);
+    if (after) add('(h.created_at, h.run_id, h.token) < (?, ?, ?)', after.createdAt, after.runId, after.token);
+    const rows = await query(entries(tables, { select, kind: filter.kind, conditions }), [...params, limit]);
+    return rows.map(toHookEntry);
+  };
   return {
     close: (runId, token, call) => commit([[close, [toStoredText(runId), toStoredText(token), call]]]),
     find: findOne,
@@ -53,24 +72,8 @@ export function createHookReader({ tables, query, commit, now }: Statements): Om
       );
       return Number(row?.taken ?? 0);
     },
-    async listEntries(filter, { limit, after }) {
-      const conditions = [`h.kind = ?`];
-      const params: StoredValue[] = [toStoredText(filter.kind)];
-      const add = (condition: string, ...values: (string | number)[]): void => {
-        conditions.push(condition);
-        params.push(...values.map(toStored));
-      };
-      if (filter.token !== undefined) add('h.token = ?', filter.token);
-      if (filter.runId !== undefined) add('h.run_id = ?', filter.runId);
-      if (filter.verdict !== undefined) add('h.verdict = ?', filter.verdict);
-      const starter = starterColumns(tables);
-      if (filter.client !== undefined) add(`${starter.client} = ?`, filter.client);
-      if (filter.user !== undefined) add(`${starter.user} = ?`, filter.user);
-      for (const condition of standingOf(filter)) add(condition);
-      if (after) add('(h.created_at, h.run_id, h.token) < (?, ?, ?)', after.createdAt, after.runId, after.token);
-      const rows = await query(entries(tables, filter.kind, conditions), [...params, limit]);
-      return rows.map(toHookEntry);
-    },
+    listEntries: (filter, page) => listWith(ENTRY_SELECT, filter, page),
+    listBriefEntries: (filter, page) => listWith(BRIEF_SELECT, filter, page),
     async listEvents(runId, waits) {
       const id = toStoredText(runId);
       if (waits.length === 0) {
@@ -173,11 +176,24 @@ const ENTRY_SELECT = Object.entries(HOOK_COLUMNS)
   .map(([key, column]) => `h.${column} as "${key}"`)
   .join(', ');
 
-function entries({ hooks, hookEvents, runs }: Tables, kind: string, conditions: string[]): string {
+const BRIEF_SELECT = ENTRY_SELECT.replace('h.detail as', 'coalesce(h.brief, h.detail) as');
+
+interface HookPage {
+  limit: number;
+  after?: HookPlace;
+}
+
+interface Entries {
+  select: string;
+  kind: string;
+  conditions: string[];
+}
+
+function entries({ hooks, hookEvents, runs }: Tables, { select, kind, conditions }: Entries): string {
   // Written out beside its parameter: so the planner sees that the indexes of approvals will do.
   const named = kind === 'approval' ? ` and h.kind = 'approval'` : '';
   return `
-    select ${ENTRY_SELECT}, e.n as "n", e.payload as "payload", e.at as "at", r.session_id as "sessionId"
+    select ${select}, e.n as "n", e.payload as "payload", e.at as "at", r.session_id as "sessionId"
     from ${hooks} h
     left join ${hookEvents} e on e.run_id = h.run_id and e.token = h.token and e.n = h.since
     left join ${runs} r on r.run_id = h.run_id

@@ -143,10 +143,11 @@ function prepareHooks(db: SqliteDatabase): Hooks {
   const taken = db.prepare('select 1 from hooks where token = ? and is_open = 1 and run_id <> ?');
   const mine = db.prepare('select 1 from hooks where run_id = ? and token = ?');
   const upsert = db.prepare(`
-    ${insertInto('hooks', Object.values(HOOK_COLUMNS))}
+    ${insertInto('hooks', [...Object.values(HOOK_COLUMNS), 'brief'])}
     on conflict (run_id, token) do update set
       many = case when excluded.call = call then max(many, excluded.many) else excluded.many end,
       detail = case when excluded.call = call then detail else excluded.detail end,
+      brief = case when excluded.call = call then brief else excluded.brief end,
       since = case when excluded.call = call then since else excluded.since end,
       is_open = case when excluded.call = call then is_open else 1 end,
       verdict = case when excluded.call = call then verdict end,
@@ -157,10 +158,10 @@ function prepareHooks(db: SqliteDatabase): Hooks {
     put(runId, hooks, now) {
       const id = toStoredText(runId);
       const refused: string[] = [];
-      for (const { token, call, kind, many, detail, since } of hooks) {
+      for (const { token, call, kind, many, detail, brief, since } of hooks) {
         const stored = toStoredText(token);
         if (taken.get(stored, id)) refused.push(token);
-        else upsert.run(stored, id, call, kind, Number(many), toStored(detail), 1, null, now, since);
+        else upsert.run(stored, id, call, kind, Number(many), toStored(detail), 1, null, now, since, toStored(brief));
       }
       return refused;
     },

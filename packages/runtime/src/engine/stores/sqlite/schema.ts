@@ -308,6 +308,10 @@ const MIGRATIONS = [
   alter table runs add column moved_from text;
   alter table runs add column moved_at integer;
   `,
+  `
+  -- What lists read in the place of a detail that is large.
+  alter table hooks add column brief text;
+  `,
 ];
 
 /** The schema this build works on. */

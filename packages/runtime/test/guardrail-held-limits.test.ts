@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../src/index.ts';
+import { callTool, connect, MODERN } from './_mcp.ts';
+import { call, finish, json, setupBoxes, startProvider, toModelStream, until } from './_setup.ts';
+import type { TestBox, TestBoxOptions } from './_setup.ts';
+
+const boxes = setupBoxes();
+let names = 0;
+
+interface Approval {
+  approvalId: string;
+  runId: string;
+  payload: { said?: string; text?: string; result?: string };
+}
+
+/** A box with one agent, of which a rule holds what has this word. */
+async function open(side: string, options: TestBoxOptions & { answer?: string; word?: string } = {}) {
+  const { answer = '', word = 'falcon', ...more } = options;
+  const name = `limits-${++names}`;
+  const look = defineTool({ description: 'Looks.', inputSchema: z.object({}), execute: () => answer });
+  const box = await boxes.open({ agents: { [name]: defineDeepAgent({ name, tools: { look } }) }, ...more });
+  const check = { kind: 'words', words: [word] };
+  // As long as a name may be, in letters of which each takes three bytes.
+  const given = { name: `${name} `.padEnd(100, '界'), check, sides: [side], attachment: { kind: 'agent', name } };
+  const { status, body } = await call<{ name: string }>(box, 'POST /api/guardrails', { ...given, action: 'hold' });
+  expect(status).toBe(201);
+  return { name, box, rule: body.name };
+}
+
+async function ask(box: TestBox, model: string, content: string): Promise<Approval> {
+  const headers = { authorization: 'Bearer dev', 'x-svc-session': model };
+  const body = { model, messages: [{ role: 'user', content }], stream: true };
+  await (await box.request('/wire-a/v1/chat/completions', json(body, { headers }))).text();
+  const list = async () =>
+    (await call<{ items: Approval[] }>(box, 'GET /api/approvals?status=pending&source=guardrail')).body.items;
+  await until(async () => (await list()).length === 1);
+  const [one] = await list();
+  return (await call<Approval>(box, `GET /api/approvals/${one?.approvalId}`)).body;
+}
+const decide = (box: TestBox, { approvalId }: Approval, decision: 'approve' | 'reject') =>
+  call(box, `POST /api/approvals/${approvalId}/decide`, { decision });
+
+test('a reply near a megabyte that is held at its end waits, and is said whole once it is approved', async () => {
+  const said = `${'word '.repeat(140_000)}and a `;
+  const provider = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(toModelStream([{ content: said }, { content: 'falcon.' }]));
+  });
+  const { box, name } = await open('agent-output', { provider: { baseUrl: provider.url } });
+  const held = await ask(box, name, 'Go.');
+  expect([held.payload.said?.length, held.payload.text]).toEqual([said.length, 'falcon.']);
+  const again = await box.restart();
+  await decide(again, held, 'approve');
+  const run = await finish(again, held.runId);
+  expect(run).toMatchObject({ status: 'completed', output: { content: `${said}falcon.` } });
+});
+
+test('a result as large as one may be is held with a rule of a long name, and read whole', async () => {
+  const answer = `falcon ${'x'.repeat(1_040_000)}`;
+  const { box, name } = await open('tool-result', { answer });
+  const held = await ask(box, name, 'tool:look {}; say:Done.');
+  expect(held.payload.result).toBe(answer);
+  await decide(box, held, 'approve');
+  expect(await finish(box, held.runId)).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+  const { messages = [] } = box.model.requests.at(-1) ?? {};
+  expect(messages.at(-1)).toMatchObject({ role: 'tool', content: answer });
+});
+
+test('a text that waits is read by no model over MCP, until it is approved', async () => {
+  const { box, name, rule } = await open('agent-input');
+  const held = await ask(box, name, 'say:A falcon.');
+  const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
+  const read = async () => {
+    const tool = 'call_read_operation';
+    const one = await callTool(client, tool, { operation: 'approvals.get', input: { id: held.approvalId } });
+    const list = await callTool(client, tool, { operation: 'approvals.list', input: { run: held.runId } });
+    expect([one.isError, list.isError]).toEqual([false, false]);
+    return one.text + list.text;
+  };
+  const before = await read();
+  expect(before).not.toContain('A falcon');
+  expect(before).toContain('A guardrail holds this text.');
+  expect(before).toContain(rule);
+  expect(held.payload).toMatchObject({ messages: [{ text: 'say:A falcon.' }] });
+  await decide(box, held, 'approve');
+  await finish(box, held.runId);
+  expect(await read()).toContain('A falcon');
+});
