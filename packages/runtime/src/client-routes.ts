@@ -38,6 +38,8 @@ export const ROUTES = {
   'runs.delete_all': { route: 'POST /api/runs/delete' },
   'runs.why': { route: 'GET /api/runs/:id/why' },
   'runs.export': { route: 'GET /api/runs/:id/export' },
+  'upgrade.check': { route: 'GET /api/upgrade' },
+  'upgrade.apply': { route: 'POST /api/upgrade' },
   'runs.logs': { route: 'GET /api/runs/:id/logs' },
   'runs.logs_stream': { route: 'GET /api/runs/:id/logs/stream', headers: { 'last-event-id': 'lastEventId' } },
   'logs.search': { route: 'GET /api/logs' },

@@ -55,6 +55,7 @@ export const FLOORS: readonly string[] = [
   'ai/',
   'rag/',
   'runs/',
+  'upgrade/',
   'sessions/',
   'memory/',
   'events/',

@@ -23,6 +23,8 @@ runs.delete_all | POST /api/runs/delete | write runs:delete | confirm
 runs.fork_preview | GET /api/runs/:id/fork | read runs:read
 runs.fork | POST /api/runs/:id/fork | write runs:retry | confirm
 runs.rewind | POST /api/runs/:id/rewind | write runs:retry | confirm
+upgrade.check | GET /api/upgrade | read runs:read
+upgrade.apply | POST /api/upgrade | write runs:retry | confirm
 runs.pause | POST /api/runs/:id/pause | write runs:cancel
 runs.resume | POST /api/runs/:id/resume | write runs:retry
 runs.cancel | POST /api/runs/:id/cancel | write runs:cancel | confirm

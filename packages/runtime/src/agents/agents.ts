@@ -26,6 +26,7 @@ import type { RetryTurn } from './turn-retries.ts';
 import { createTurnRequests } from './turn-requests.ts';
 import { createTurnStarts } from './turn-starts.ts';
 import { createAgentFinder } from './find-agent.ts';
+import type { AgentFinder } from './find-agent.ts';
 import { createLiveTurns } from './reading/live-turns.ts';
 import type { CallModel } from './model/client.ts';
 import { hasOutputRule } from './turn/output.ts';
@@ -50,7 +51,7 @@ export interface Agents {
   has(name: string): boolean;
   /** Begins a turn as a run. Throws before anything is recorded when the agent cannot answer. */
   startTurn(request: TurnRequest): Promise<RunningTurn>;
-  /** The turn a client has begun under that key, replayed. Throws `idempotency_conflict` when it was another one. */
+  /** The turn a client has begun under that key, replayed, or followed while it is under way. Throws `idempotency_conflict` when it was another one. */
   findRepeat(agent: string, key: TurnKey): Promise<RunningTurn | undefined>;
   retryTurn: RetryTurn;
   /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
@@ -95,6 +96,8 @@ export interface Agents {
   hideArguments: HideArguments | undefined;
   /** The code of a turn that goes on in this process. */
   body(run: RunRow): Promise<Body>;
+  /** The newest code of a turn, to be led through what the turn has recorded beside it: nobody reads what it emits. */
+  newestBody(run: RunRow): Promise<Body>;
   /** Ends the connections to the servers that agents use, and the readers of turns. The engine has ended before. */
   close(): Promise<void>;
 }
@@ -139,17 +142,21 @@ export function createAgents(options: AgentsOptions): Agents {
   const finder = createAgentFinder(options);
   const tools = createAgentTools(options);
   const pending = createPendingApprovals({ journal, engine });
+  const readers = createTurnReaders({ live, engine, pending });
   const repeats = createRepeats({
     engine,
     journal,
     sessions,
     pending,
+    readers,
     isChecked: (name, input) => hasOutputRule(finder.find(name), input),
   });
-  const readers = createTurnReaders({ live, engine, pending });
   const { instructions, guardrails, callModel, hideArguments, memory } = options;
   const { files = createTurnFiles({ storage: undefined, log: options.log, listSessions: async () => [] }) } = options;
-  const toBody = createTurnBody({ finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory });
+  const turnOptions = { finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory };
+  const toBody = createTurnBody(turnOptions);
+  const newest: AgentFinder = { ...finder, ofRun: async ({ name }) => finder.get(name) };
+  const toNewestBody = createTurnBody({ ...turnOptions, finder: newest, live: createLiveTurns() });
 
   const turns = createOpenTurns({ journal, sessions, finder, pending });
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
@@ -205,6 +212,8 @@ export function createAgents(options: AgentsOptions): Agents {
       const hadApprovalBelow = mayEndAlone && (await pending.hadApprovalBelow(run.runId));
       return toBody(run, input, async () => options.instructions?.resume(run), { hadApprovalBelow });
     },
+    newestBody: async (run) =>
+      toNewestBody(run, decode(run.input) as TurnInput, async () => options.instructions?.resume(run)),
     async close() {
       readers.close();
       await tools.close();

@@ -79,6 +79,7 @@ export interface Foundation {
 export interface Above extends AmbientRooms {
   rooms: Rooms;
   body: EngineOptions['resolve'];
+  newestBody: EngineOptions['resolve'];
   sweep(look: Look): Promise<void>;
   /** A key or an agent that usage is counted for, with its limits. */
   findLimited(who: string): Promise<Limited | undefined>;
@@ -164,7 +165,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
       log: withFields(options.log, currentRunFields),
       owner,
       exclusive,
-      resolve: (run) => above.get().body(run),
+      ...toResolvers(above.get),
       largeStore: large,
       ambient: createAmbient({
         journal,
@@ -211,6 +212,10 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
 }
 
 // --- internal ---
+
+function toResolvers(above: () => Above): Required<Pick<EngineOptions, 'resolve' | 'resolveNewest'>> {
+  return { resolve: (run) => above().body(run), resolveNewest: (run) => above().newestBody(run) };
+}
 
 function createCounting({ host, prices = () => ({}) }: BoxOptions, limiter: Limiter): LimitObserverOptions {
   const how = {

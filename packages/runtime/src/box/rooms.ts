@@ -2,7 +2,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { ROOMS } from '../surface/rooms.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { LIVE_RUN, SUITE_CODE } from '../evals/suite-body.ts';
-import { bodyOfRun, cleanupOf } from '../workflows/workflows.ts';
+import { bodyOfRun, cleanupOf, workflowBody } from '../workflows/workflows.ts';
 import { createLimitedFinder } from './access.ts';
 import { assemble } from './assemble.ts';
 import type { Part } from './assemble.ts';
@@ -65,6 +65,10 @@ function toAbove(given: Given, rooms: Rooms): Above {
     async body(run) {
       if (run.kind === 'agent') return agents.body(run as RunRow);
       return evals.bodyOf(run.name) ?? bodyOfRun(catalog, versions, run);
+    },
+    async newestBody(run) {
+      if (run.kind === 'agent') return agents.newestBody(run as RunRow);
+      return evals.bodyOf(run.name) ?? workflowBody(catalog, run.name);
     },
     codes: () => [...catalog.codeHashes(), SUITE_CODE, LIVE_RUN],
     ended(run) {

@@ -30,6 +30,8 @@ import { createLiveDriver } from './worker/live-driver.ts';
 import { createLiveRuns } from './worker/live-runs.ts';
 import { createLoading } from './worker/loading.ts';
 import type { Loading, ResolvedRun } from './worker/loading.ts';
+import { createMoves } from './worker/moves.ts';
+import type { Moves } from './worker/moves.ts';
 import { createReplicas } from './worker/replicas.ts';
 import { createPublisher } from './worker/publisher.ts';
 import { shutDown } from './worker/shutdown.ts';
@@ -49,6 +51,11 @@ export interface EngineOptions {
   owner: string;
   /** The code of a run; throws when it cannot be had (the run then waits and is tried again). */
   resolve(run: ResolvedRun): Promise<Body>;
+  /**
+   * The newest code of a run, to be led through its history beside the run: its body does nothing but by its calls. Default:
+   * what `resolve` answers.
+   */
+  resolveNewest?(run: ResolvedRun): Promise<Body>;
   /** What code in a run can reach of the box. */
   ambient: Ambient;
   /** The store can be held by this process alone, so leases of earlier processes are void at boot. */
@@ -96,7 +103,7 @@ export interface EngineOptions {
   supervisor?: Supervisor;
 }
 
-export interface Engine extends Starts, Controls, Pick<Endings, 'cancel'>, Pick<LargeValues, 'whole'> {
+export interface Engine extends Starts, Controls, Moves, Pick<Endings, 'cancel'>, Pick<LargeValues, 'whole'> {
   readonly clock: StoreClock;
   readonly armed: boolean;
   /** Begins taking runs from the journal. Until then nothing runs. */
@@ -202,6 +209,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   return {
     ...starts,
     ...createControls({ ...core, backlog }),
+    ...createMoves({
+      ...core,
+      ambient,
+      large,
+      resolve: options.resolveNewest ?? ((run) => resolve({ ...run, codeHash: null })),
+      codes: () => options.codes?.() ?? [],
+    }),
     cancel: endings.cancel,
     whole: large.whole,
     clock,

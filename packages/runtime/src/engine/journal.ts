@@ -5,6 +5,7 @@ import type { EarlyStore } from './journal/early.ts';
 import type { RunEnds } from './journal/ends.ts';
 import type { HookStore } from './journal/hooks.ts';
 import type { RunLeases } from './journal/leases.ts';
+import type { MoveStore } from './journal/moves.ts';
 import type { NoticeStore } from './journal/notices.ts';
 import type { SerialQueue } from './journal/queue.ts';
 import type { RunReader } from './journal/reading.ts';
@@ -32,6 +33,7 @@ export interface Journal extends RunReader, RunWatch, RunStarts, RunAppends, Run
   readonly notices: NoticeStore;
   readonly early: EarlyStore;
   readonly code: CodeStore;
+  readonly moves: MoveStore;
   /** The store's clock. */
   now(): Promise<number>;
   close(): Promise<void>;

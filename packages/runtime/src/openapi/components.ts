@@ -31,6 +31,7 @@ import { ObjectStat } from '../storage/operations.ts';
 import { Trigger, TriggerDelivery } from '../triggers/store.ts';
 import { Signature } from '../triggers/signature.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
+import { RunUpgrade, UpgradePage } from '../upgrade/payload.ts';
 import { Workflow, WorkflowProblem } from '../catalog/workflow.ts';
 
 const ErrorBody = z
@@ -106,6 +107,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   RunStats,
   RunStatus,
   RunTrigger,
+  RunUpgrade,
   Secret,
   StoredObject: ObjectStat,
   Session,
@@ -119,6 +121,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Trigger,
   TriggerDelivery,
   TriggerSignature: Signature,
+  UpgradePage,
   WireAError,
   WireBError,
   Workflow,

@@ -172,7 +172,7 @@ export const pauseRun = operation({
 export const resumeRun = operation({
   ...room,
   id: 'runs.resume',
-  summary: 'Continue a paused run, or a blocked one on the current code',
+  summary: 'Continue a paused run, or on the current code one that is blocked or whose own code does not load',
   route: 'POST /api/runs/:id/resume',
   kind: 'write',
   permission: 'runs:retry',

@@ -176,6 +176,8 @@ const UNCLAIMED = {
   mark: null,
   markEpoch: null,
   chainId: null,
+  movedFrom: null,
+  movedAt: null,
   pausedAt: null,
   cancel: null,
   deadline: null,

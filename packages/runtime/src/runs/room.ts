@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import { splitName } from '../definitions/subagents.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import { defineRoom } from '../operations/room.ts';
@@ -57,8 +58,14 @@ export const runsRoom = defineRoom({
     retryRuns,
     deleteRuns,
   ],
-  create: ({ journal, engine, deleteRun: remove, webhookUrl }: Given & Pick<RunsOptions, 'deleteRun' | 'webhookUrl'>) =>
-    createRuns({ journal, engine, deleteRun: remove, webhookUrl }),
+  create: ({
+    journal,
+    engine,
+    catalog,
+    deleteRun: remove,
+    webhookUrl,
+  }: Given & Pick<RunsOptions, 'deleteRun' | 'webhookUrl'> & Pick<GivenToWhy, 'catalog'>) =>
+    createRuns({ journal, engine, deleteRun: remove, webhookUrl, findCodeHash: createFindCodeHash(catalog) }),
 });
 
 /** Why a run stands where it does. */
@@ -71,8 +78,7 @@ export const whyRoom = defineRoom({
       engine,
       approvals,
       gate: gate.state,
-      findCodeHash: ({ kind, name }) =>
-        (kind === 'agent' ? catalog.findAgent(name) : catalog.findWorkflow(name))?.definition?.codeHash,
+      findCodeHash: createFindCodeHash(catalog),
       version,
     }),
 });
@@ -96,4 +102,12 @@ export interface GivenToExports {
   /** All that must not leave the box in a document. */
   listSecretTexts: RunExportsOptions['secrets'];
   url: RunExportsOptions['url'];
+}
+
+// --- internal ---
+
+/** Of a sub-agent: that of the agent that declares it. */
+function createFindCodeHash({ findAgent, findWorkflow }: GivenToWhy['catalog']): WhySources['findCodeHash'] {
+  return ({ kind, name }) =>
+    (kind === 'agent' ? findAgent(splitName(name).agent) : findWorkflow(name))?.definition?.codeHash;
 }

@@ -17,8 +17,8 @@ export interface RunControl {
   /** The last run of the chain. Throws `run_final`. */
   pause(runId: string): Promise<Run>;
   /**
-   * Continues a paused run, or a blocked one on the current code: that is `blocked` again in the answer, where the code
-   * does not fit. Throws `run_not_blocked`.
+   * Continues a paused run, or on the current code one that is blocked or whose own code does not load: that is `blocked` in
+   * the answer, where the code does not fit. Throws `run_not_blocked`.
    */
   resume(runId: string): Promise<Run>;
   delete(runId: string): Promise<void>;
@@ -93,7 +93,10 @@ export function createRunControl(options: RunControlOptions, { get, toShown, isN
         return last.runId === run.runId ? toRun(last) : this.resume(runId);
       }
       if (!(await engine.unblock(run.runId)))
-        throw new BoxError('run_not_blocked', `The run is ${run.status}; only a paused or a blocked one is continued.`);
+        throw new BoxError(
+          'run_not_blocked',
+          `The run is ${run.status}; only one is continued that is paused or blocked, or whose code does not load.`,
+        );
       return toRun(await untilUnderWay(options, run));
     },
     async delete(runId) {

@@ -111,6 +111,16 @@ export type Run = z.infer<typeof Run>;
 
 /** A run by its id. */
 export const RunDetail = Run.extend({
+  code: z
+    .object({
+      codeHash: z.string().nullable().describe('Of the code it began with, or was moved to'),
+      newest: z.string().nullable().describe('Of the code that new runs begin with. Null: there is none that loads'),
+      isKept: z.boolean().describe('It goes on with its own code, which is not the newest'),
+      movedFrom: z.string().nullable().describe('The code it had before it was moved'),
+      movedAt: z.iso.datetime().nullable(),
+    })
+    .optional()
+    .describe('Which code it has. Absent once it has ended, unless it was moved, and for API keys'),
   cost: z
     .number()
     .optional()
@@ -119,6 +129,15 @@ export const RunDetail = Run.extend({
     ),
 });
 export type RunDetail = z.infer<typeof RunDetail>;
+
+/** Which code the run has. */
+export function toCode(
+  { codeHash, movedFrom, movedAt, status }: RunRow,
+  newest: string | undefined,
+): RunDetail['code'] {
+  const isKept = !isFinal(status) && codeHash !== null && newest !== codeHash;
+  return { codeHash, newest: newest ?? null, isKept, movedFrom, movedAt: movedAt === null ? null : toIso(movedAt) };
+}
 
 /** A run in a list. */
 export const ListedRun = Run.extend({

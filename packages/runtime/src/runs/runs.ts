@@ -8,13 +8,14 @@ import type { Engine } from '../engine/engine.ts';
 import { wholeRecord, wholeRun } from '../engine/large-values.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
+import { isFinal } from '../engine/journal/run.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import { BoxError } from '../errors.ts';
 import { createRunControl } from './run-control.ts';
 import type { RunControl } from './run-control.ts';
 import { withoutInside } from './run-error.ts';
-import { RunStatus, toListedRun, toRun } from './run.ts';
+import { RunStatus, toCode, toListedRun, toRun } from './run.ts';
 import type { ListedRun, Run, RunDetail } from './run.ts';
 import { streamState, toRunState } from './state.ts';
 import type { RunState } from './state.ts';
@@ -106,6 +107,8 @@ export interface RunsOptions {
   deleteRun(runId: string): Promise<boolean>;
   /** The address of a webhook. */
   webhookUrl(token: string): string;
+  /** Of the newest code of a run. Undefined: there is none that loads. */
+  findCodeHash?(run: Pick<RunRow, 'kind' | 'name'>): string | undefined;
   hidden?: Hidden;
   /** Whose own runs alone are shown. */
   own?: Caller;
@@ -151,7 +154,12 @@ export function createRuns(options: RunsOptions): Runs {
         wholeRun(engine, row),
         own || row.totalTokens === 0 ? null : journal.costOf(row.runId),
       ]);
-      return { ...toShown(whole), ...(cost === null ? {} : { cost: toAmount(cost) }) };
+      const { findCodeHash } = options;
+      const code =
+        findCodeHash && !own && (!isFinal(row.status) || row.movedAt !== null)
+          ? { code: toCode(row, findCodeHash(row)) }
+          : {};
+      return { ...toShown(whole), ...code, ...(cost === null ? {} : { cost: toAmount(cost) }) };
     },
     async count(filter) {
       const tallies = await journal.tallyRuns({ ...filter, ...only }, ALL_TIME_MS);

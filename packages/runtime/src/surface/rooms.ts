@@ -25,6 +25,7 @@ import { sessionsRoom } from '../sessions/room.ts';
 import { settingsRoom, setupRoom } from '../settings/room.ts';
 import { storageRoom } from '../storage/room.ts';
 import { triggersRoom } from '../triggers/room.ts';
+import { upgradeRoom } from '../upgrade/room.ts';
 import { usageRoom } from '../usage/room.ts';
 import { workflowsRoom } from '../workflows/room.ts';
 import { operationsRoom, securityRoom } from './room.ts';
@@ -34,6 +35,7 @@ export const ROOMS = [
   runsRoom,
   whyRoom,
   exportsRoom,
+  upgradeRoom,
   logsRoom,
   sessionsRoom,
   memoryRoom,

@@ -21,6 +21,7 @@ export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
     hooks: rooms.hooks.with(approvals),
     runs,
     sessions: rooms.sessions.without(hidden),
+    upgrade: rooms.upgrade.without(hidden),
     workflows: {
       ...workflows,
       queue: (name, page) => workflows.queue(name, page, hidden),

@@ -81,7 +81,10 @@ export interface RunLeases {
   pause(runId: string): Promise<boolean>;
   /** False: it is not paused, or it is final: what it has continued as has its pause. */
   unpause(runId: string): Promise<boolean>;
-  /** Sets a `blocked` run free for the next claim (`queued`), under another code hash. False: it is not blocked. */
+  /**
+   * Sets a run that is `blocked`, or waits for its code, free for the next claim (`queued`), under another code hash. False: it
+   * is neither.
+   */
   unblock(runId: string, codeHash: string): Promise<boolean>;
   /** Looks for all of it at once: a store that has nothing to do is asked one thing. Old keys are forgotten as by `claim`. */
   look(owner: string): Promise<Look>;

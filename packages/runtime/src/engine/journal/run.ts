@@ -51,6 +51,9 @@ export interface RunRow extends Tokens {
   /** What a waiting run waits for, as JSON text. */
   waitingFor: string | null;
   codeHash: string | null;
+  /** Of a run that was moved: the code it had before, and when that was. */
+  movedFrom: string | null;
+  movedAt: number | null;
   sessionId: string | null;
   parentRunId: string | null;
   /** The run it repeats; of a fork and of a rewind, as `trigger` says, the one whose records it began with. */

@@ -8,6 +8,7 @@ import type { Append, AppendResult } from '../journal/appends.ts';
 import type { JournalRecord, StepKind } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import { createLargeValues } from '../large-values.ts';
+import type { LargeValues } from '../large-values.ts';
 import { LARGE_LIMITS } from '../limits.ts';
 import { findCaller } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
@@ -53,6 +54,12 @@ export interface ReplayOptions {
   /** Waited for before the next answer is given. */
   beforeNext?(): Promise<void>;
   until?(call: ReplayCall): boolean;
+  /** The replay gives up where it stands. */
+  signal?: AbortSignal;
+  /** Where the history names values in object storage. Default: it has its values itself. */
+  whole?: LargeValues['whole'];
+  /** False: the lines that call are found where the code differs alone. Default true. */
+  findsCallers?: boolean;
   /** Milliseconds in which nothing may happen before the replay gives up. Default 10,000. */
   patienceMs?: number;
 }
@@ -72,18 +79,26 @@ export function replay(options: ReplayOptions): Promise<ReplayEnd> {
         return ending;
       },
     };
+    const giveUp = (): void => end({ how: 'stuck' });
     const end = (how: ReplayEnd): void => {
       clearInterval(watch);
+      options.signal?.removeEventListener('abort', giveUp);
       driver.finish();
       execution.drop(new Error('The replay is over.'));
       resolve(how.how === 'differs' && thrown ? { ...how, thrown: thrown.error } : how);
     };
-    const driver = new ReplayDriver(options, { end, fail: reject });
+    const fail = (error: unknown): void => {
+      clearInterval(watch);
+      options.signal?.removeEventListener('abort', giveUp);
+      reject(error as Error);
+    };
+    const driver = new ReplayDriver(options, { end, fail });
     const execution = new Execution({ run: options.run, records: options.records, body, driver });
     const patience = options.patienceMs ?? PATIENCE_MS;
     const watch = setInterval(() => {
-      if (real.performanceNow() - driver.movedAt > patience) end({ how: 'stuck' });
+      if (real.performanceNow() - driver.movedAt > patience) giveUp();
     }, WATCH_MS);
+    options.signal?.addEventListener('abort', giveUp);
     execution.launch();
   });
 }
@@ -107,8 +122,7 @@ class ReplayDriver implements Driver {
   readonly limits = { ...LARGE_LIMITS, parkAfter: 0 };
   readonly ambient: Ambient;
   readonly leaseMs = 0;
-  // A history has its values itself.
-  readonly large = createLargeValues(undefined);
+  readonly large: LargeValues;
   movedAt = real.performanceNow();
   readonly #options: ReplayOptions;
   readonly #outcome: Outcome;
@@ -128,6 +142,9 @@ class ReplayDriver implements Driver {
     this.clock = { now: () => now, sync: async () => {} };
     this.turns = toTurns(options.beforeNext);
     this.ambient = toAmbient(options.ambient);
+    const none = createLargeValues(undefined);
+    // Nothing is put there.
+    this.large = options.whole ? { ...none, keepEntry: () => undefined, whole: options.whole } : none;
   }
 
   /** Takes no more notice of the body. */
@@ -136,7 +153,8 @@ class ReplayDriver implements Driver {
   }
 
   called(call: number, { kind, stepId, input }: Omit<CallRequest, 'action'>): () => void {
-    const noted = { call, kind, stepId, input, at: findCaller(stepId), history: this.#history.get(call) };
+    const at = this.#options.findsCallers === false ? null : findCaller(stepId);
+    const noted = { call, kind, stepId, input, at, history: this.#history.get(call) };
     this.#open.set(call, noted);
     this.#last = noted;
     this.movedAt = real.performanceNow();

@@ -6,6 +6,7 @@ import { boundGiven } from '../values/size.ts';
 import type { Backlog } from './backlog.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { ResolvedRun } from './loading.ts';
+import { waitsForCode } from './moves.ts';
 import type { Publisher } from './publisher.ts';
 import type { Signals } from './signals.ts';
 
@@ -13,7 +14,7 @@ import type { Signals } from './signals.ts';
 export interface Controls {
   /** Drops a queued start; whoever waits for it is notified. False: there is none (any more). */
   dequeue(triggerId: string): Promise<boolean>;
-  /** Continues a blocked run on the code there is now. False: it is not blocked. */
+  /** Continues a run that is blocked, or waits for code that does not load, on the code there is now. False: it does neither. */
   unblock(runId: string): Promise<boolean>;
   /** Begins no further step of the run, and lets it rest once those under way are over. False: no such run, or it is final. */
   pause(runId: string): Promise<boolean>;
@@ -42,7 +43,7 @@ export function createControls(options: ControlsOptions): Controls {
     },
     async unblock(runId) {
       const run = await journal.getRun(runId);
-      if (!run || run.status !== 'blocked') return false;
+      if (!run || !(run.status === 'blocked' || waitsForCode(run))) return false;
       const { codeHash } = await resolve({ ...run, codeHash: null });
       if (!(await journal.unblock(runId, codeHash))) return false;
       publisher.run('run.resumed', run, 'queued');

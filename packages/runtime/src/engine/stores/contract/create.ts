@@ -24,6 +24,8 @@ export function describeCreate(world: World): void {
         continuedFrom: null,
         continuedTo: null,
         chainId: null,
+        movedFrom: null,
+        movedAt: null,
         pausedAt: null,
         cancel: null,
         deadline: null,

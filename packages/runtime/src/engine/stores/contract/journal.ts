@@ -14,6 +14,7 @@ import { describeEntries } from './entries.ts';
 import { describeLists } from './lists.ts';
 import { describeLook } from './look.ts';
 import { describeOwnIds } from './own-ids.ts';
+import { describeMoves } from './moves.ts';
 import { describeNotices } from './notices.ts';
 import { describePlaces } from './places.ts';
 import { describeMadeSchedules, describeSchedules } from './schedules.ts';
@@ -88,6 +89,7 @@ export function describeJournal(name: string, version: number, createPlace: () =
     describeReplicas(world);
     describeNotices(world);
     describeCode(world);
+    describeMoves(world);
     describeEarly(world);
   });
   describeUpgrade(name, version, createPlace);

@@ -29,6 +29,7 @@ import { createPurge } from '../sql/purge.ts';
 import { expireOthersQuery, nextWakeQuery, purgeKeysQuery, purgeRatesQuery } from '../sql/queries.ts';
 import { createKeyReader } from '../sql/keys.ts';
 import { lookQuery, toLook } from '../sql/look.ts';
+import { createMoveStore } from '../sql/moves.ts';
 import { createSerialQueue } from '../sql/queue.ts';
 import { toRunRow } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
@@ -170,6 +171,7 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     notices: createNoticeStore(statements),
     early: createEarlyStore(statements),
     code: createCodeStore(statements),
+    moves: createMoveStore(statements),
     chunks: {
       ...createChunkReader(statements),
       write: (runId, epoch, chunks) => frames.add({ runId, epoch, chunks }),

@@ -339,6 +339,9 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
   );
   create index if not exists code_parts_of_file on ${schema}.code_parts (digest);
   `,
+  (schema: string): string => `
+  alter table ${schema}.runs add column if not exists moved_from text, add column if not exists moved_at int8;
+  `,
 ];
 
 /** The schema this build works on. */

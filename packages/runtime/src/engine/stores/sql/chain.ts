@@ -31,6 +31,8 @@ export function toNextRun(old: RunRow, { nextRunId, input, codeHash }: Continued
     wakeAt: null,
     waitingFor: null,
     codeHash,
+    movedFrom: null,
+    movedAt: null,
     retryOf: null,
     seed: null,
     signals: 0,

@@ -98,19 +98,20 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
   };
 }
 
+/** The runs that have not ended, by the indexes there are: of a table of many runs few are open. One may come twice. */
+export function openRuns({ runs }: Pick<Tables, 'runs'>, select: string, also = ''): string[] {
+  const isOpen = `status not in ${FINAL_STATUSES}`;
+  const parts = [FREE, `owner is not null and ${isOpen}`, `paused_at is not null and ${isOpen}`, inState('blocked')];
+  return parts.map((where) => `select ${select} from ${runs} where ${where}${also === '' ? '' : ` and ${also}`}`);
+}
+
 // --- internal ---
 
 const FOUND = 'code_hash as "codeHash", name as "name", manifest as "manifest"';
 
-/** The code of all that has not ended, by the indexes there are: of a table of many runs few are open. A code may come twice. */
-function openCodes({ runs, queue }: Pick<Tables, 'runs' | 'queue'>): string {
-  const isOpen = `status not in ${FINAL_STATUSES}`;
-  return [
-    ...[FREE, `owner is not null and ${isOpen}`, `paused_at is not null and ${isOpen}`, inState('blocked')].map(
-      (where) => `select code_hash from ${runs} where ${where}`,
-    ),
-    `select code_hash from ${queue}`,
-  ].join(' union all ');
+/** The code of all that has not ended. A code may come twice. */
+function openCodes(tables: Pick<Tables, 'runs' | 'queue'>): string {
+  return [...openRuns(tables, 'code_hash'), `select code_hash from ${tables.queue}`].join(' union all ');
 }
 
 function insertFile(table: string, { digest, body }: CodeFile, at: number): Statement {

@@ -40,12 +40,15 @@ export async function unpause({ tables, query }: Statements, runId: string): Pro
   return rows.length > 0;
 }
 
-export async function unblock({ tables, query }: Statements, runId: string, codeHash: string): Promise<boolean> {
+export async function unblock({ tables, query, now }: Statements, runId: string, codeHash: string): Promise<boolean> {
+  const code = toStoredText(codeHash);
   const rows = await query(
-    `update ${tables.runs} set status = 'queued', code_hash = ?, wake_at = null, waiting_for = null,
-      owner = null, lease_until = null
-    where run_id = ? and status = 'blocked' returning run_id`,
-    [toStoredText(codeHash), toStoredText(runId)],
+    `update ${tables.runs} set status = 'queued', wake_at = null, waiting_for = null, owner = null, lease_until = null,
+      moved_from = case when code_hash = ? then moved_from else code_hash end,
+      moved_at = case when code_hash = ? then moved_at else ? end, code_hash = ?
+    where run_id = ? and (status = 'blocked' or (status = 'waiting' and owner is null and waiting_for like ?))
+    returning run_id`,
+    [code, code, await now(), code, toStoredText(runId), WAITS_FOR_CODE],
   );
   return rows.length > 0;
 }
@@ -59,3 +62,8 @@ export async function mark({ tables, query }: Statements, given: Parameters<Jour
   );
   return rows.length > 0;
 }
+
+// --- internal ---
+
+/** As a run is stored whose code cannot be loaded. */
+const WAITS_FOR_CODE = '{"type":"code"%';

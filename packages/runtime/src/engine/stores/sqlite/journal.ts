@@ -12,6 +12,7 @@ import { createPurge } from '../sql/purge.ts';
 import { createDueStarts } from '../sql/due.ts';
 import { createIdleKeys } from '../sql/idle-keys.ts';
 import { lookQuery, toLook } from '../sql/look.ts';
+import { createMoveStore } from '../sql/moves.ts';
 import { createPlaces } from '../sql/places.ts';
 import { nextWakeQuery, purgeKeysQuery, purgeRatesQuery } from '../sql/queries.ts';
 import { createRates } from '../sql/rates.ts';
@@ -181,6 +182,7 @@ function createSqliteJournal(
     notices: createNoticeStore(statements),
     early: createEarlyStore(statements),
     code: createCodeStore(statements),
+    moves: createMoveStore(statements),
     chunks: {
       ...createChunkReader(statements),
       write: (runId, epoch, chunks) => commit('process', sizeOfChunks(chunks), () => writeChunks(runId, epoch, chunks)),

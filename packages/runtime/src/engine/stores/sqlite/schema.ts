@@ -304,6 +304,10 @@ const MIGRATIONS = [
   ) without rowid;
   create index code_parts_of_file on code_parts (digest);
   `,
+  `
+  alter table runs add column moved_from text;
+  alter table runs add column moved_at integer;
+  `,
 ];
 
 /** The schema this build works on. */

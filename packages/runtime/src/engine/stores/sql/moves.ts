@@ -1,0 +1,39 @@
+import type { MoveStore } from '../../journal/moves.ts';
+import { openRuns } from './code.ts';
+import { FINAL_STATUSES } from './queries.ts';
+import type { Statements } from './statements.ts';
+import { fromStoredText, toStoredText } from './text.ts';
+
+export function createMoveStore({ tables, query, now, isAmong }: Statements): MoveStore {
+  const { runs } = tables;
+  return {
+    async list(codes, { limit, after = '' }) {
+      const ids = openRuns(tables, 'run_id', `run_id > ? and (code_hash is null or not (${isAmong('code_hash')}))`);
+      const given = [toStoredText(after), JSON.stringify(codes.map(toStoredText))];
+      // One that is paused and held is found twice.
+      const rows = await query(
+        `select distinct run_id from (${ids.join(' union all ')}) as open order by run_id limit ?`,
+        [...ids.flatMap(() => given), limit],
+      );
+      return rows.map((row) => fromStoredText(row.run_id as string));
+    },
+    async move({ runId, epoch, seq, from, to, frees }) {
+      const code = from === null ? 'code_hash is null' : 'code_hash = ?';
+      const rows = await query(
+        `update ${runs} set moved_from = code_hash, moved_at = ?, code_hash = ?
+          ${frees ? `, status = 'queued', wake_at = null, waiting_for = null` : ''}
+        where run_id = ? and epoch = ? and seq = ? and ${code} and owner is null and cancel is null
+          and status not in ${FINAL_STATUSES} returning run_id`,
+        [
+          await now(),
+          toStoredText(to),
+          toStoredText(runId),
+          epoch,
+          seq,
+          ...(from === null ? [] : [toStoredText(from)]),
+        ],
+      );
+      return rows.length > 0;
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { BoxError } from '../../errors.ts';
+import type { RunRow } from '../journal/run.ts';
+import type { ReplayEnd } from '../run/replay.ts';
+import type { Difference } from '../values/difference.ts';
+import { toText } from '../values/text.ts';
+
+/** Why a run cannot go on by other code, or why that is not known. */
+export interface MoveStop {
+  /**
+   * `code_changed`: the code calls something else than is recorded. `wait_gone`: it does not wait for what the run waits for.
+   * `code_fails`: it fails before it comes to where the run is. `code_stuck`: it waits for something that is no step. Or the code
+   * of an error.
+   */
+  code: string;
+  message: string;
+  /** The call where it stops; null: none is to blame. */
+  call: number | null;
+  /** What is recorded of it, and what the code calls. */
+  recorded: string | null;
+  called: string | null;
+  /** The author's line: `workflows/refund.workflow.ts:12`. */
+  at: string | null;
+  /** Where the arguments of a call differ that is the same but for them. */
+  difference?: Difference;
+  /** It may fit all the same. */
+  isUnknown?: true;
+}
+
+/** @param isLate the time was up; `isLeft`: whoever asked has gone. Undefined: the code comes to where the run is */
+export function stopOf(
+  run: RunRow,
+  end: ReplayEnd,
+  { isLate, isLeft }: { isLate: boolean; isLeft: boolean },
+): MoveStop | undefined {
+  if (isLeft) return unknown('request_aborted', 'Whoever asked for the check has gone.');
+  if (isLate) return unknown('check_timeout', 'The code had not come to where the run is within 10 seconds.');
+  if (end.how === 'stuck' || end.how === 'stopped') return stop('code_stuck', STUCK);
+  if (end.how === 'differs') {
+    const { code, difference, thrown } = end;
+    const because = thrown instanceof Error ? ` Its body threw "${thrown.message}".` : '';
+    return { ...difference, code, message: difference.message + because };
+  }
+  const wait = waitOf(run);
+  if (end.how === 'open') {
+    const isThere = !wait || end.calls.some(({ stepId }) => stepId === wait.step);
+    return isThere ? undefined : gone(wait.step, 'goes on without it');
+  }
+  if (wait) return gone(wait.step, `ends as ${end.status} without it`);
+  return end.status === 'failed' ? stop('code_fails', 'The code fails where the run goes on.') : undefined;
+}
+
+/** Of what is thrown as the code is looked for. */
+export function toStop(error: unknown): MoveStop {
+  const code = error instanceof BoxError ? error.code : 'code_unavailable';
+  const made = stop(code, toText(error));
+  return code.endsWith('_not_armed') || !(error instanceof BoxError) ? { ...made, isUnknown: true } : made;
+}
+
+// --- internal ---
+
+const STUCK = 'The code waits for something that is no step: it comes no further than that.';
+
+/** What the run waits for that code can be asked about. */
+function waitOf({ status, waitingFor }: RunRow): { step: string } | undefined {
+  if (status !== 'waiting' || waitingFor === null) return undefined;
+  const { type, step } = JSON.parse(waitingFor) as { type?: string; step?: string };
+  return type === 'code' || step === undefined ? undefined : { step };
+}
+
+function gone(step: string, how: string): MoveStop {
+  return { ...stop('wait_gone', `The run waits in "${step}"; the code ${how}.`), recorded: step };
+}
+
+function stop(code: string, message: string): MoveStop {
+  return { code, message, call: null, recorded: null, called: null, at: null };
+}
+
+function unknown(code: string, message: string): MoveStop {
+  return { ...stop(code, message), isUnknown: true };
+}

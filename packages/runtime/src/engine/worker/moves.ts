@@ -1,0 +1,197 @@
+import { BoxError } from '../../errors.ts';
+import type { Body } from '../body.ts';
+import type { StoreClock } from '../clock.ts';
+import type { Ambient } from '../handle.ts';
+import { pagesOf, sizeOfRecords } from '../history-pages.ts';
+import type { Journal } from '../journal.ts';
+import type { JournalRecord } from '../journal/record.ts';
+import { isFinal } from '../journal/run.ts';
+import type { RunRow } from '../journal/run.ts';
+import type { LargeValues } from '../large-values.ts';
+import { isStoreDown } from '../persist.ts';
+import { replay } from '../run/replay.ts';
+import type { LiveRuns } from './live-runs.ts';
+import type { ResolvedRun } from './loading.ts';
+import { stopOf, toStop } from './move-stops.ts';
+import type { MoveStop } from './move-stops.ts';
+import type { Publisher } from './publisher.ts';
+import type { Signals } from './signals.ts';
+
+/** How the newest code of a run stands to what the run has recorded. */
+export interface MoveCheck {
+  /** As it was judged. */
+  run: RunRow;
+  /**
+   * `current`: the run has the newest code. `safe`: the newest leads to where the run is, by the same calls. `stops`: it does
+   * not, and `stop` says where. `unchecked`: that could not be found out, and `stop` says why. Of a move also `moved`, and
+   * `busy`: a process has the run at work, or something happened to it meanwhile.
+   */
+  outcome: 'current' | 'safe' | 'stops' | 'unchecked' | 'moved' | 'busy';
+  /** Of the newest code; null: there is none that loads. */
+  codeHash: string | null;
+  stop: MoveStop | null;
+}
+
+/** Gives runs that go on with the code they began with the newest code, where that fits what they have recorded. */
+export interface Moves {
+  /** Unfinished runs whose code is none that this process serves, by id: up to `limit` behind `after`. */
+  listOld(page: { limit: number; after?: string }): Promise<RunRow[]>;
+  /**
+   * Leads the newest code of a run through what the run has recorded. No step is executed, nothing is written, and no model is
+   * asked; the first call that has no record ends it. One run after the other in a process, each at most 10 s and 64 MiB of
+   * history. Undefined: there is no such run, or it is final. Throws `store_unavailable`.
+   */
+  checkMove(runId: string, signal?: AbortSignal): Promise<MoveCheck | undefined>;
+  /**
+   * The same, and the run has the newest code where that was `safe` on the very records it was judged by. A run that rests in the
+   * memory of this process is given back first. Any other outcome leaves the run as it is; done twice it is `current`.
+   */
+  move(runId: string, signal?: AbortSignal): Promise<MoveCheck | undefined>;
+}
+
+export interface MovesOptions {
+  journal: Pick<Journal, 'getRun' | 'getRuns' | 'listRecords' | 'moves'>;
+  clock: StoreClock;
+  large: Pick<LargeValues, 'whole'>;
+  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl'>;
+  live: Pick<LiveRuns, 'get'>;
+  signals: Pick<Signals, 'signal'>;
+  publisher: Pick<Publisher, 'run'>;
+  /** The newest code of a run, whose body may be led through a history beside the run itself. Throws why it cannot be had. */
+  resolve(run: ResolvedRun): Promise<Body>;
+  /** The hashes of the code this process serves. */
+  codes(): readonly string[];
+}
+
+export function createMoves(options: MovesOptions): Moves {
+  const { journal, clock, live, signals, publisher } = options;
+  const alone = createQueue();
+
+  const checkMove: Moves['checkMove'] = async (runId, signal) => {
+    const run = await journal.getRun(runId);
+    if (!run || isFinal(run.status)) return undefined;
+    try {
+      const body = await options.resolve(run);
+      const { codeHash } = body;
+      if (codeHash === run.codeHash) return { run, outcome: 'current', codeHash, stop: null };
+      const stop = await alone(() => replayOn(options, run, body, signal));
+      return { run, codeHash, outcome: stop ? (stop.isUnknown ? 'unchecked' : 'stops') : 'safe', stop: stop ?? null };
+    } catch (error) {
+      if (isStoreDown(error)) throw error;
+      const stop = toStop(error);
+      return { run, outcome: stop.isUnknown ? 'unchecked' : 'stops', codeHash: null, stop };
+    }
+  };
+
+  /** A run that only waits, and has not left memory yet, does so at once. */
+  const letRest = async (runId: string): Promise<void> => {
+    const execution = live.get(runId);
+    if (!execution || execution.isBusy || execution.isActive) return;
+    const run = await journal.getRun(runId);
+    if (run?.status === 'waiting' && !execution.isBusy && !execution.isActive) await execution.release();
+  };
+
+  return {
+    async listOld(page) {
+      const ids = await journal.moves.list(options.codes(), page);
+      const found = new Map((await journal.getRuns(ids)).map((run) => [run.runId, run]));
+      return ids.flatMap((id) => found.get(id) ?? []);
+    },
+    checkMove,
+    async move(runId, signal) {
+      await letRest(runId);
+      const check = await checkMove(runId, signal);
+      if (check?.outcome !== 'safe' || check.codeHash === null) return check;
+      const { run, codeHash } = check;
+      const { epoch, seq, codeHash: from } = run;
+      const frees = run.status === 'blocked' || waitsForCode(run);
+      // A crash before it leaves the run as it was, and one behind it a run that has been moved.
+      if (!(await journal.moves.move({ runId, epoch, seq, from, to: codeHash, frees })))
+        return { ...check, outcome: 'busy', stop: BUSY };
+      if (frees) {
+        publisher.run('run.resumed', run, 'queued');
+        signals.signal(runId);
+      }
+      const moved = { ...run, codeHash, movedFrom: from, movedAt: clock.now() };
+      return { ...check, outcome: 'moved', run: moved };
+    },
+  };
+}
+
+/** Its code could not be loaded, and is tried again and again. */
+export function waitsForCode({ status, waitingFor }: Pick<RunRow, 'status' | 'waitingFor'>): boolean {
+  return status === 'waiting' && waitingFor !== null && (JSON.parse(waitingFor) as { type?: string }).type === 'code';
+}
+
+// --- internal ---
+
+const CHECK_BYTES = 64 * 1024 * 1024;
+const CHECK_MS = 10_000;
+const PATIENCE_MS = 2_000;
+
+const BUSY: MoveStop = {
+  code: 'run_busy',
+  message: 'A process has the run at work. It is moved once it rests: where it waits for longer than 5 seconds.',
+  call: null,
+  recorded: null,
+  called: null,
+  at: null,
+};
+
+/** Undefined: the body comes to where the run is. */
+async function replayOn(
+  { journal, large, ambient }: MovesOptions,
+  run: RunRow,
+  body: Body,
+  signal: AbortSignal | undefined,
+): Promise<MoveStop | undefined> {
+  if (run.cancel !== null)
+    return toStop(new BoxError('run_final', 'The run was cancelled, and cleans up by the code it has.'));
+  const records = await readHistory(journal, run);
+  if (!records) return tooLarge();
+  const input = await large.whole(run.input);
+  await body.prepare?.(records);
+  const timeUp = AbortSignal.timeout(CHECK_MS);
+  const end = await replay({
+    run: { ...run, input },
+    records,
+    body,
+    ambient,
+    whole: large.whole,
+    findsCallers: false,
+    patienceMs: PATIENCE_MS,
+    signal: signal ? AbortSignal.any([signal, timeUp]) : timeUp,
+  });
+  return stopOf(run, end, { isLate: timeUp.aborted, isLeft: signal?.aborted === true });
+}
+
+function tooLarge(): MoveStop {
+  const message = `The run has recorded more than ${CHECK_BYTES / 1024 / 1024} MiB, which is not read to check it.`;
+  return { code: 'run_too_large', message, isUnknown: true, call: null, recorded: null, called: null, at: null };
+}
+
+/** What the row knows of. Undefined: it is too much. */
+async function readHistory(
+  { listRecords }: Pick<Journal, 'listRecords'>,
+  { runId, seq }: RunRow,
+): Promise<JournalRecord[] | undefined> {
+  const records: JournalRecord[] = [];
+  let bytes = 0;
+  for await (const page of pagesOf(runId, listRecords)) {
+    bytes += sizeOfRecords(page);
+    if (bytes > CHECK_BYTES) return undefined;
+    for (const record of page) if (record.seq < seq) records.push(record);
+    if (records.length >= seq) break;
+  }
+  return records;
+}
+
+/** One work after the other. */
+function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const next = last.then(work, work);
+    last = next.catch(() => {});
+    return next;
+  };
+}
