@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { call, setupBoxes, until } from '../../runtime/test/_setup.ts';
 import type { TestBox } from '../../runtime/test/_setup.ts';
+import { toCaseLine } from '../../dashboard/src/screens/run/lines.ts';
 import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
 import { makeProject, readDocument } from './_setup.ts';
 import { runCli } from './_run.ts';
@@ -95,9 +96,9 @@ describe('svc eval', () => {
   it('makes a case of a run with svc pull run --promote eval', async () => {
     const { body } = await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?name=desk&status=completed');
     const runId = body.items[0]?.runId ?? '';
-    const result = await runCli(['pull', 'run', runId, '--promote', 'eval', '--tags', 'smoke,recorded', '--json'], {
-      cwd,
-    });
+    // The line that the page of a run copies, with more.
+    const [, ...line] = toCaseLine({ runId }).split(' ');
+    const result = await runCli([...line, '--tags', 'smoke,recorded', '--json'], { cwd });
     expect(result.exitCode).toBe(0);
     const { caseId, file } = readDocument(result);
     expect(file).toBeNull();

@@ -20,6 +20,7 @@ import { createBox, createLog, listen, openSqliteJournal } from '@svc/runtime/ho
 import type { Box } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createDrizzle } from '../../runtime/src/stores/drizzle.ts';
+import { toTestLine } from '../../dashboard/src/screens/run/lines.ts';
 import { createStepper } from '../src/commands/replay/stepper.ts';
 import { openHost } from '../src/dev/host.ts';
 import { runCli } from './_run.ts';
@@ -300,6 +301,20 @@ describe('svc replay --promote', () => {
     expect(failed.code).not.toBe(0);
     expect(failed.stdout + failed.stderr).toContain(
       'was recorded as "workflows/order.workflow.ts#login"; the code now calls',
+    );
+  });
+
+  it('is written by the line that the page of a run copies', async () => {
+    const runId = await start({ amount: 5 }, 'completed');
+    const [name, ...argv] = toTestLine({ runId, name: 'order' }).split(' ');
+    expect(name).toBe('svc');
+    const { promoted } = readDocument(await svc(...argv, '--json')) as unknown as Replayed;
+    expect(promoted).toBe(join(root, `tests/order-${runId.slice(-8)}.test.ts`));
+    expect(readFileSync(String(promoted), 'utf8')).toContain("from '../workflows/order.workflow.ts';");
+    rmSync(String(promoted));
+    // A name is no part of a command.
+    expect(toTestLine({ runId, name: '$(touch x); ../up' })).toBe(
+      `svc replay ${runId} --promote tests/touch-x-up-${runId.slice(-8)}.test.ts`,
     );
   });
 

@@ -95,15 +95,27 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await listBarriers(page)).toEqual([]);
       await keepPicture(page, 'playground-pause');
       await page.getByRole('button', { name: 'Edit arguments', exact: true }).click();
+      // A field a member, of the schema of the tool.
+      const amount = page.getByLabel('amount', { exact: true });
+      expect(await amount.inputValue()).toBe('5');
+      expect(await page.getByLabel('order', { exact: true }).inputValue()).toBe('edit-1');
+      await amount.fill('500');
+      await page.getByRole('button', { name: 'Approve with these' }).click();
+      await page.getByText('At most 100.').waitFor();
+      expect(await amount.getAttribute('aria-invalid')).toBe('true');
+      expect(await listBarriers(page)).toEqual([]);
+      // As JSON too, where the box has the last word, at the field again.
+      await page.getByRole('button', { name: 'JSON', exact: true }).click();
       const field = page.getByLabel('Arguments', { exact: true }).and(page.locator('textarea'));
       await field.fill('{"order": "edit-1", ');
-      await page.getByText('It is no JSON').waitFor();
-      await field.fill('{"order": "edit-1", "amount": 500}');
-      await page.getByRole('button', { name: 'Approve with these' }).click();
-      // The tool takes 100 at most: the box refuses, and the call still waits.
-      await page.getByRole('alert').getByText('invalid_request').waitFor();
+      await page.getByText('This is not JSON').waitFor();
       await field.fill('{"order": "edit-1", "amount": 4}');
-      await page.getByRole('button', { name: 'Approve with these' }).click();
+      await page.getByRole('region', { name: 'What you have changed' }).getByText('amount: 5 → 4').waitFor();
+      await keepPicture(page, 'playground-edit');
+      await page.getByRole('button', { name: 'Form', exact: true }).click();
+      expect(await amount.inputValue()).toBe('4');
+      await amount.focus();
+      await page.keyboard.press('Control+Enter');
       await page.getByText('It is done.', { exact: true }).waitFor();
       expect(paidFor('edit-1')).toEqual([{ order: 'edit-1', amount: 4 }]);
     });
@@ -340,7 +352,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
         ['approver', true],
       ] as const) {
         const page = await openAs(role, '/approvals?source=tool');
-        await page.getByText('"role-1"').waitFor();
+        await page.getByRole('region', { name: 'What is asked' }).getByText('role-1', { exact: true }).waitFor();
         expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(mayDecide ? 1 : 0);
         expect(await page.getByText('An approver, an admin or an owner decides this.').count()).toBe(mayDecide ? 0 : 1);
       }
@@ -353,7 +365,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       const session = toName('named');
       await askAll(session, refund('named-1'));
       const page = await openAs('approver', '/approvals?source=tool');
-      await page.getByText('"named-1"').waitFor();
+      await page.getByRole('region', { name: 'What is asked' }).getByText('named-1', { exact: true }).waitFor();
       await page.route('**/bootstrap.json*', async (asked) => {
         const caller = { id: 'sam', name: 'sam', role: 'approver' };
         await asked.fulfill({ json: { place: 'standalone', box: '', name: 'test-box', caller } });
@@ -409,6 +421,9 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       const page = await open(served().studio(`/approvals?source=workflow&open=${approvalId}`));
       await page.getByText('the end').first().waitFor();
       await page.keyboard.press('e');
+      // Fields like what is there, where nothing says what may be given.
+      expect(await page.getByLabel('last', { exact: false }).first().inputValue()).toBe('the end');
+      await page.getByRole('button', { name: 'JSON', exact: true }).click();
       const field = page.getByLabel('Arguments', { exact: true }).and(page.locator('textarea'));
       expect(JSON.parse(await field.inputValue())).toMatchObject({ last: 'the end' });
       await page.getByRole('button', { name: 'Approve with these' }).click();
@@ -447,9 +462,11 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       });
       await title('Third?').waitFor();
       await page.keyboard.press('e');
-      const field = page.getByLabel('Arguments', { exact: true }).and(page.locator('textarea'));
-      await field.fill('{"n": 30}');
-      await page.getByRole('button', { name: 'Approve with these' }).click();
+      const field = page.getByRole('textbox', { name: /^n\b/ });
+      await expect.poll(() => field.and(page.locator(':focus')).count()).toBe(1);
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type('30');
+      await page.keyboard.press('Control+Enter');
       expect(await finish(served().box, third.runId)).toMatchObject({
         output: { decision: 'approve', input: { n: 30 } },
       });
@@ -482,6 +499,37 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       });
     });
 
+    test('has a form of the input that a workflow wants, and shows what was given', async () => {
+      const inputSchema = {
+        type: 'object',
+        properties: {
+          amount: { type: 'integer', title: 'Amount to pay', description: 'In whole euros.', maximum: 100 },
+          reason: { type: 'string', enum: ['gift', 'mistake'] },
+        },
+        required: ['amount'],
+        additionalProperties: false,
+      };
+      const { approvalId, runId } = await askWorkflow({
+        title: 'How much?',
+        payload: { amount: 7, order: 'A-1' },
+        inputSchema,
+      });
+      const page = await open(served().studio(`/approvals?source=workflow&open=${approvalId}`), { width: 390 });
+      await page.getByRole('button', { name: 'Approve with input' }).click();
+      await page.getByText('In whole euros.').waitFor();
+      await page.getByLabel('Amount to pay').fill('101');
+      await page.getByRole('button', { name: 'Approve with these' }).click();
+      await page.getByText('At most 100.').waitFor();
+      await page.getByLabel('Amount to pay').fill('8');
+      expect(await isTooWide(page)).toBe(false);
+      expect(await listBarriers(page)).toEqual([]);
+      await keepPicture(page, 'approvals-form-narrow');
+      await page.getByRole('button', { name: 'Approve with these' }).click();
+      expect(await finish(served().box, runId)).toMatchObject({ output: { input: { amount: 8 } } });
+      await page.goto(served().studio(`/approvals?status=approved&open=${approvalId}`));
+      await page.getByRole('region', { name: 'Given with the decision' }).getByText('"amount":8').waitFor();
+    });
+
     test('keeps who decided what, and why', async () => {
       const { approvalId } = await askWorkflow({ title: 'Kept?' });
       const decided = { decision: 'reject', note: 'Because.' };
@@ -503,15 +551,32 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       const page = await open(served().studio(`/approvals?open=${body.pendingApproval.approvalId}`));
       allowComplaint(page, /status of 400/);
       await page.getByRole('button', { name: 'Edit arguments', exact: true }).click();
-      const field = page.getByLabel('Arguments', { exact: true }).and(page.locator('textarea'));
-      await field.fill('{"order": "inbox-1", "amount": 500}');
+      const amount = page.getByLabel('amount', { exact: true });
+      await amount.fill('500');
       await page.getByRole('button', { name: 'Approve with these' }).click();
-      await page.getByRole('alert').getByText('invalid_request').waitFor();
-      await field.fill('{"order": "inbox-1", "amount": 3}');
+      await page.getByText('At most 100.').waitFor();
+      // What the page does not know, the box says at its field.
+      await page.route('**/decide', async (route) => {
+        const issues = [{ path: ['order'], message: 'It was paid already.' }];
+        await route.fulfill({ status: 400, json: { code: 'invalid_request', message: 'No.', details: { issues } } });
+      });
+      await amount.fill('3');
+      await page.getByRole('button', { name: 'Approve with these' }).click();
+      await page.getByRole('alert').getByText('It was paid already.').waitFor();
+      const order = page.getByLabel('order', { exact: true });
+      await expect.poll(() => order.and(page.locator(':focus')).count()).toBe(1);
+      await page.getByRole('region', { name: 'What you have changed' }).getByText('amount: 5 → 3').waitFor();
+      expect(await listBarriers(page)).toEqual([]);
+      await keepPicture(page, 'approvals-edit');
+      await page.unroute('**/decide');
       await page.getByLabel('Note').fill('Less.');
       await page.getByRole('button', { name: 'Approve with these' }).click();
       await until(() => paidFor('inbox-1').length > 0);
       expect(paidFor('inbox-1')).toEqual([{ order: 'inbox-1', amount: 3 }]);
+      // And it is there when somebody looks it up.
+      await page.goto(served().studio(`/approvals?status=approved&open=${body.pendingApproval.approvalId}`));
+      await page.getByRole('region', { name: 'Approved with these changes' }).getByText('amount: 5 → 3').waitFor();
+      await keepPicture(page, 'approvals-edited');
     });
 
     test('is for the dark and for a narrow screen too', async () => {

@@ -62,12 +62,12 @@ describe('the same request for other clients', () => {
 
   test('names the agent, the session and the message in each', () => {
     const texts = toRequestTexts(request);
-    expect(texts.map(({ id }) => id)).toEqual(['curl', 'openai', 'anthropic', 'ai-sdk']);
+    expect(texts.map(({ id }) => id)).toEqual(['curl', 'curl-b', 'curl-agui', 'openai', 'anthropic', 'ai-sdk']);
     for (const { text } of texts) for (const part of ['desk', 'ada-1', 'BOX_KEY']) expect(text).toContain(part);
   });
 
   test('what is said is quoted for a shell and for JavaScript', () => {
-    const [curl, ...others] = toRequestTexts(request);
+    const [curl, , , ...others] = toRequestTexts(request);
     expect(curl?.text).toContain(
       String.raw`-d '{"model":"desk","messages":[{"role":"user","content":"It'\''s \"ok\"\n$HOME"}]}'`,
     );

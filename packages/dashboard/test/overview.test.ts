@@ -113,8 +113,31 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
       .click();
     await page.getByRole('dialog').getByText('"weight": 12').waitFor();
     expect(await listBarriers(page)).toEqual([]);
+    // The address has the open record, and that nothing is followed.
+    await page.reload();
+    await page.getByRole('dialog').getByText('"weight": 12').waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    expect(new URL(page.url()).searchParams.get('record')).toBeNull();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.reload();
+    await page.getByRole('button', { name: 'Go on', exact: true }).waitFor();
+    await crooked.first().waitFor();
+    const paused = await crooked.count();
+    await finish(box, await startWorkflow(box, 'ship'));
+    // By the keyboard through records.
+    await page.getByRole('log').focus();
+    for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
+    const marked = page.getByRole('log').locator('[aria-current]');
+    const text = await marked.innerText();
+    expect(await page.getByRole('log').getByRole('button').nth(1).innerText()).toBe(text);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    expect(await crooked.count()).toBe(paused);
+    await page.getByRole('button', { name: 'Go on', exact: true }).click();
+    await expect.poll(() => crooked.count()).toBe(paused + 1);
     expect(await listBarriers(page)).toEqual([]);
     expect(await page.title()).toBe('Logs · test-box');
     await keepPicture(page, 'logs');

@@ -1,10 +1,12 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { requestApproval } from '../../runtime/src/engine/primitives/approval.ts';
 import { createHook } from '../../runtime/src/engine/primitives/hook.ts';
 import { sleep } from '../../runtime/src/engine/primitives/sleep.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { call, finish, startWorkflow, toStep, untilStatus } from '../../runtime/test/_setup.ts';
 import { svc } from '../../runtime/src/svc.ts';
+import { toCaseLine, toTestLine } from '../src/screens/run/lines.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
 
@@ -40,6 +42,7 @@ const PROGRAM = {
     tried: { run: async () => [await reserve({}), await flaky()] },
     outer: { run: async (input: unknown) => [await reserve(input), await svc.workflows.startAndWait('inner', input)] },
     inner: { run: async (input: unknown) => reserve({ inner: input }) },
+    asks: { run: async () => requestApproval({ title: 'Ship the order?', payload: { order: 'A-1' } }) },
     wave: { run: async (input: unknown) => reserve(input) },
     long: {
       async run() {
@@ -317,6 +320,49 @@ describeWhen(browser, 'Runs and Run', (path) => {
     await page.getByRole('tree', { name: 'Timeline' }).focus();
     for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
     await page.getByRole('heading', { name: /inner completed/ }).waitFor();
+  });
+
+  test('what a run has asked a person is decided where the run is seen, in one click', async () => {
+    const { box, studio } = served();
+    const runId = await startWorkflow(box, 'asks');
+    await untilStatus(box, runId, 'waiting');
+    const page = await open(studio(`/runs/${runId}`));
+    const approvals = page.getByRole('region', { name: 'Approvals', exact: true });
+    await approvals.getByText('Ship the order?').waitFor();
+    await approvals.getByText('"A-1"').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'run-approval');
+    // No single key decides here.
+    await page.keyboard.press('a');
+    await approvals.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByRole('heading', { name: /asks completed/ }).waitFor();
+    await approvals.getByText(/Approved by/).waitFor();
+    expect(await finish(box, runId)).toMatchObject({ output: { approved: true } });
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await isTooWide(page)).toBe(false);
+    await approvals.getByRole('link', { name: 'Ship the order?' }).click();
+    await page
+      .getByRole('region', { name: 'What is asked' })
+      .getByText(/Approved by/)
+      .waitFor();
+  });
+
+  test('a run is copied as the commands that make a test or a case of it', async () => {
+    const { box, studio } = served();
+    const runId = await startWorkflow(box, 'greet', { name: 'Ada' });
+    await finish(box, runId);
+    const page = await open(studio(`/runs/${runId}`));
+    const copied = async (name: RegExp) => {
+      await page.getByRole('button', { name: 'More', exact: true }).click();
+      await page.getByRole('menuitem', { name }).click();
+      await page
+        .getByText(/^Copied: /)
+        .first()
+        .waitFor();
+      return page.evaluate(`navigator.clipboard.readText()`);
+    };
+    expect(await copied(/as a test/)).toBe(toTestLine({ runId, name: 'greet' }));
+    expect(await copied(/as a case/)).toBe(toCaseLine({ runId }));
   });
 
   test('what a link has narrowed the list to is shown, and taken away', async () => {

@@ -1,6 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { createHook } from '../../runtime/src/engine/primitives/hook.ts';
+import { getWritable } from '../../runtime/src/engine/primitives/writable.ts';
 import { sleep } from '../../runtime/src/engine/primitives/sleep.ts';
 import { call, toStep } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
@@ -8,6 +10,14 @@ import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
 
 const charge = toStep('charge', (order: { quantity: number }) => ({ total: order.quantity * 5 }));
+
+const HOSTILE = '<img src=x onerror="document.title=1">';
+
+const tell = toStep('tell', async (what: unknown) => {
+  const writer = getWritable().getWriter();
+  await writer.write(what);
+  writer.releaseLock();
+});
 
 const count = toStep('count', (n: number) => n);
 
@@ -42,6 +52,16 @@ describeWhen(browser, 'Workflows', (path) => {
       },
       hostile: { run: async () => toHostile() },
       alone: { serial: true, run: async () => sleep('1 day') },
+      talk: {
+        mode: 'chat',
+        inputSchema: z.object({ words: z.array(z.string()).max(20), isSlow: z.boolean().optional() }),
+        run: async ({ words, isSlow }: { words: string[]; isSlow?: boolean }) => {
+          for (const word of words) await tell(word);
+          if (isSlow) await createHook({ token: 'talk' });
+          await tell({ last: HOSTILE });
+          return { told: words.length };
+        },
+      },
       broken: new Error('Cannot find module "./missing.ts"'),
     },
   });
@@ -52,6 +72,47 @@ describeWhen(browser, 'Workflows', (path) => {
   };
   const start = (page: Page): Promise<void> => page.getByRole('button', { name: 'Start', exact: true }).click();
   const followed = (page: Page): Locator => page.getByRole('status').filter({ hasText: /completed|waiting/ });
+
+  test('a workflow of mode chat is talked to, and what it says goes on over a reload', async () => {
+    const { box, studio } = served();
+    const page = await open(studio('/workflows/talk?tab=chat'));
+    await page.getByText('Say something to talk').waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'JSON', exact: true }).click();
+    const input = page.getByRole('textbox', { name: 'Input', exact: true });
+    await input.fill('{"words": ["Hel", "lo, ", "Ada."], "isSlow": true}');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const frames = page.getByRole('log', { name: 'Frames' });
+    await frames.getByText('Hello, Ada.', { exact: true }).waitFor();
+    await page.getByText('It goes on…').waitFor();
+    const runId = new URL(page.url()).searchParams.get('chat') ?? '';
+    expect((await call(box, `GET /api/runs/${runId}`)).body).toMatchObject({ name: 'talk', trigger: 'chat' });
+    await page.reload();
+    await frames.getByText('Hello, Ada.', { exact: true }).waitFor();
+    await call(box, 'POST /api/workflows/hooks/talk/resume', {});
+    await frames.getByText('"last"').waitFor();
+    await page.getByText('It has ended.').waitFor();
+    await page.getByRole('region', { name: 'What it says' }).getByText('"told": 3').waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'workflow-chat');
+    // Another one, which begins anew.
+    await page.getByRole('button', { name: 'JSON', exact: true }).click();
+    await input.fill('{"words": ["Again."]}');
+    await input.press('Control+Enter');
+    await frames.getByText('Again.', { exact: true }).waitFor();
+    await page.getByText('It has ended.').waitFor();
+    expect(await frames.getByText('Hello, Ada.').count()).toBe(0);
+    await page.goBack();
+    await frames.getByText('Hello, Ada.', { exact: true }).waitFor();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await isTooWide(page)).toBe(false);
+    await keepPicture(page, 'workflow-chat-narrow-dark');
+    await page.goto(studio('/workflows/order'));
+    await page.getByRole('tab', { name: 'Queue' }).waitFor();
+    expect(await page.getByRole('tab', { name: 'Chat' }).count()).toBe(0);
+  });
 
   test('the receipt of a start of many steps has all of them', async () => {
     const page = await open(served().studio('/workflows/many'));

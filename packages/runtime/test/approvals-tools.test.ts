@@ -33,6 +33,12 @@ describe('the approval of a tool call', () => {
       status: 'pending',
       audit: [{ action: 'asked', by: null }],
     });
+    // With the schema of what takes the arguments, in the one alone and not in lists.
+    expect((await get(box, id)).inputSchema).toMatchObject({
+      type: 'object',
+      properties: { order: { type: 'string' }, amount: { type: 'number', maximum: 100 } },
+    });
+    expect((await list(box, 'source=tool'))[0]).not.toHaveProperty('inputSchema');
     for (const query of ['source=tool', 'status=pending', `run=${run?.runId}&limit=1`])
       expect(await list(box, query)).toMatchObject([{ approvalId: id }]);
     expect(await list(box, 'source=workflow')).toEqual([]);
@@ -48,7 +54,11 @@ describe('the approval of a tool call', () => {
     expect((await decide({ decision: 'approve', input: { order: 'A-1', amount: 7 } })).status).toBe(200);
     await until(() => calls.length === 1);
     expect(calls).toMatchObject([{ input: { amount: 7 } }]);
-    expect(await get(box, id)).toMatchObject({ audit: [{ action: 'asked' }, { action: 'edit', by: 'owner' }] });
+    expect(await get(box, id)).toMatchObject({
+      audit: [{ action: 'asked' }, { action: 'edit', by: 'owner' }],
+      payload: { arguments: { amount: 5 } },
+      input: { order: 'A-1', amount: 7 },
+    });
     expect(await decide({ decision: 'reject' })).toMatchObject({ status: 409, body: { code: 'already_decided' } });
   });
 

@@ -71,6 +71,28 @@ describe('an approval', () => {
     });
   });
 
+  test('takes the input that its workflow has given a schema for, and no other', async () => {
+    const box = await open();
+    const inputSchema = {
+      type: 'object',
+      properties: { amount: { type: 'number', maximum: 100 } },
+      required: ['amount'],
+    };
+    const { approvalId, runId } = await askOne(box, { inputSchema });
+    expect(await get(box, approvalId)).toMatchObject({ inputSchema, input: null });
+    expect(await decide(box, approvalId, { decision: 'approve', input: { amount: 500 } })).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', details: { issues: [{ path: ['amount'], message: expect.any(String) }] } },
+    });
+    expect(await decide(box, approvalId, { decision: 'approve', input: { amount: 4 } })).toMatchObject({ status: 200 });
+    expect(await finish(box, runId)).toMatchObject({ output: { approved: true, input: { amount: 4 } } });
+    expect(await get(box, approvalId)).toMatchObject({ inputSchema, input: { amount: 4 } });
+    const plain = await askOne(box, { title: 'Plain?' });
+    expect(await get(box, plain.approvalId)).toMatchObject({ inputSchema: null, input: null });
+    const wrong = await finish(box, await startWorkflow(box, 'ask', { inputSchema: 'text' }));
+    expect(wrong).toMatchObject({ status: 'failed', error: { message: expect.stringContaining('JSON Schema') } });
+  });
+
   test.each([
     ['approve', { note: 'Fine.', input: { amount: 5 } }, 'approved'],
     ['reject', { note: 'No.' }, 'rejected'],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
 import { svc } from '../src/svc.ts';
 import { say, setupAgui } from './_agui.ts';
@@ -21,6 +22,12 @@ interface Span {
   endedAt: string | null;
 }
 
+interface Timeline {
+  items: Span[];
+  seq: number;
+  isWhole: boolean;
+}
+
 const timeline = async (box: TestBox, runId: unknown) =>
   (await call<{ items: Span[] }>(box, `GET /api/runs/${String(runId)}/timeline`)).body.items;
 
@@ -36,7 +43,26 @@ const stuck = toStep('stuck', () => {
 Object.assign(stuck, { backoff: { initial: '1h', factor: 1, max: '1h' } });
 const plain = toStep('plain', () => 1);
 
+const last = toStep('last', () => 1);
+let isOpen = false;
+const again = toStep('again', () => {
+  if (!isOpen) throw Object.assign(new Error('Not yet.'), { name: 'RetryableError', retryAfter: 300 });
+  return 1;
+});
+
 const WORKFLOWS = {
+  steps: {
+    async run() {
+      isOpen = false;
+      await plain();
+      const more = createHook({ token: 'more' });
+      const retried = again();
+      await more;
+      isOpen = true;
+      await retried;
+      await last();
+    },
+  },
   flaky: { run: async () => [await plain(), await flaky()] },
   stuck: { run: async () => stuck() },
   nap: { run: async () => sleep(1) },
@@ -92,6 +118,35 @@ describe('the timeline of a run', () => {
     expect(starts).toHaveLength(2);
     expect(children.map(({ parentId }) => parentId).toSorted()).toEqual(starts.map(({ spanId }) => spanId).toSorted());
     for (const { parentId } of starts) expect(parentId).toBe(runId);
+  });
+
+  test('is read on behind an answer, with all of the calls that have changed since', async () => {
+    const box = await boxes.open({ workflows: WORKFLOWS });
+    const runId = await startWorkflow(box, 'steps', {});
+    const read = async (after?: number) =>
+      (await call<Timeline>(box, `GET /api/runs/${runId}/timeline${after === undefined ? '' : `?after=${after}`}`))
+        .body;
+    const namesOf = ({ items }: Timeline) => items.map(({ name, status }) => `${name} ${status}`);
+    await until(async () => (await read()).items.some(({ name }) => name === 'again'));
+    const first = await read();
+    expect(first).toMatchObject({ isWhole: true });
+    expect(await read(first.seq)).toMatchObject({ isWhole: false, seq: first.seq, items: [{ kind: 'run' }] });
+    await call(box, 'POST /api/workflows/hooks/more/resume', {});
+    await finish(box, runId);
+    const next = await read(first.seq);
+    expect(next.isWhole).toBe(false);
+    expect(namesOf(next)).not.toContain('plain completed');
+    expect(namesOf(next)).toContain('last completed');
+    // Of a call that had records before, all of them.
+    const [whole, tried] = [await read(), next.items.find(({ name }) => name === 'again')];
+    expect(tried).toStrictEqual(whole.items.find(({ name }) => name === 'again'));
+    expect(tried?.attempts?.length).toBeGreaterThanOrEqual(2);
+    const merged = new Map([...first.items, ...next.items].map((span) => [span.spanId, span]));
+    expect([...merged.values()].toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1))).toEqual(
+      whole.items.toSorted((a, b) => (a.spanId < b.spanId ? -1 : 1)),
+    );
+    expect((await call(box, `GET /api/runs/${runId}/timeline?after=-1`)).status).toBe(400);
+    expect(await read(999_999)).toMatchObject({ isWhole: false, seq: 999_999, items: [{ kind: 'run' }] });
   });
 
   test('has what an agent does for a reply below its call of the model', async () => {

@@ -1,8 +1,9 @@
 import { useId, useState } from 'react';
 import type { AgentInterrupt } from '@svc/runtime/client';
 import { Button } from '../ui/button.tsx';
-import { Field, Input, Textarea } from '../ui/field.tsx';
 import { Deadline } from './deadline.tsx';
+import { EditArguments } from './edit-arguments.tsx';
+import { ApproveWithNote, Reject } from './note.tsx';
 
 export interface PauseDecision {
   decision: 'approve' | 'edit' | 'reject';
@@ -17,11 +18,13 @@ export interface PauseCardProps {
   busy: boolean;
   /** False: the role of the person does not decide. */
   may: boolean;
+  /** Why what was decided last was not taken. */
+  refused?: unknown;
   onDecide(decision: PauseDecision): void;
 }
 
 /** A call that waits for a person: approved, approved with other arguments, or rejected with a note. */
-export function PauseCard({ interrupt, chosen, busy, may, onDecide }: PauseCardProps) {
+export function PauseCard({ interrupt, chosen, busy, may, refused, onDecide }: PauseCardProps) {
   const { message, expiresAt, metadata } = interrupt;
   const { allow = ['approve', 'edit', 'reject'], arguments: args } = (metadata?.svc ?? {}) as Asked;
   const [way, setWay] = useState<'approve' | 'edit' | 'reject'>();
@@ -62,8 +65,10 @@ export function PauseCard({ interrupt, chosen, busy, may, onDecide }: PauseCardP
       )}
       {may && !chosen && way === 'edit' && (
         <EditArguments
+          approvalId={interrupt.id}
           args={args}
           busy={busy}
+          refused={refused}
           onCancel={() => setWay(undefined)}
           onSend={(input, note) => onDecide({ decision: 'edit', input, ...note })}
         />
@@ -86,119 +91,9 @@ export function PauseCard({ interrupt, chosen, busy, may, onDecide }: PauseCardP
   );
 }
 
-/** Arguments as JSON, to be changed; what is no JSON is not sent. */
-export function EditArguments({
-  args,
-  busy,
-  onCancel,
-  onSend,
-}: {
-  args: unknown;
-  busy: boolean;
-  onCancel(): void;
-  onSend(input: unknown, note: { note?: string }): void;
-}) {
-  const [text, setText] = useState(() => JSON.stringify(args ?? {}, null, 2));
-  const [note, setNote] = useState('');
-  const parsed = parse(text);
-  return (
-    <form
-      className="mt-2 space-y-2 text-text"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (parsed.error === undefined) onSend(parsed.value, toNote(note));
-      }}
-    >
-      <Field label="Arguments" error={parsed.error}>
-        {(parts) => (
-          <Textarea {...parts} autoFocus rows={6} value={text} onChange={(event) => setText(event.target.value)} />
-        )}
-      </Field>
-      <NoteField value={note} onChange={setNote} />
-      <div className="flex flex-wrap gap-2">
-        <Button type="submit" look="primary" busy={busy} disabled={parsed.error !== undefined}>
-          Approve with these
-        </Button>
-        <Button onClick={onCancel}>Cancel</Button>
-      </div>
-    </form>
-  );
-}
-
-export interface NoteProps {
-  busy: boolean;
-  onCancel(): void;
-  onSend(note: { note?: string }): void;
-}
-
-export function Reject(props: NoteProps) {
-  return <WithNote {...props} verb="Reject" look="danger" />;
-}
-
-export function ApproveWithNote(props: NoteProps) {
-  return <WithNote {...props} verb="Approve" look="primary" />;
-}
-
 // --- internal ---
-
-function WithNote({ verb, look, busy, onCancel, onSend }: NoteProps & { verb: string; look: 'primary' | 'danger' }) {
-  const [note, setNote] = useState('');
-  return (
-    <form
-      className="mt-2 space-y-2 text-text"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onSend(toNote(note));
-      }}
-    >
-      <NoteField value={note} onChange={setNote} autoFocus />
-      <div className="flex flex-wrap gap-2">
-        <Button type="submit" look={look} busy={busy}>
-          {verb}
-        </Button>
-        <Button onClick={onCancel}>Cancel</Button>
-      </div>
-    </form>
-  );
-}
 
 interface Asked {
   allow?: readonly string[];
   arguments?: unknown;
-}
-
-function NoteField({
-  value,
-  onChange,
-  autoFocus,
-}: {
-  value: string;
-  onChange(value: string): void;
-  autoFocus?: boolean;
-}) {
-  return (
-    <Field label="Note" hint="Whoever asks is told it. It may be empty.">
-      {(parts) => (
-        <Input
-          {...parts}
-          autoFocus={autoFocus ?? false}
-          maxLength={10_000}
-          value={value}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
-  );
-}
-
-function toNote(note: string): { note?: string } {
-  return note.trim() === '' ? {} : { note: note.trim() };
-}
-
-function parse(text: string): { value?: unknown; error?: string } {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return { error: `It is no JSON: ${(error as Error).message}` };
-  }
 }

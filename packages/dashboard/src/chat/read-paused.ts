@@ -29,7 +29,7 @@ export async function readPaused(
 
 type Session = OperationOutput<'sessions.get'>;
 type Answer = Omit<Session, 'pendingApprovals'> & Partial<Pick<Session, 'pendingApprovals'>>;
-type Approval = OperationOutput<'approvals.get'>;
+type Approval = OperationOutput<'approvals.decide'>;
 type Step = OperationOutput<'runs.steps'>['items'][number];
 
 /** All finished turns of a session. */

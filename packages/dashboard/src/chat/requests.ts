@@ -8,7 +8,7 @@ export interface ShownRequest {
 }
 
 export interface RequestText {
-  id: 'curl' | 'openai' | 'anthropic' | 'ai-sdk';
+  id: 'curl' | 'curl-b' | 'curl-agui' | 'openai' | 'anthropic' | 'ai-sdk';
   title: string;
   text: string;
 }
@@ -16,7 +16,9 @@ export interface RequestText {
 /** The same request in each of the usual ways. The key stands in `BOX_KEY`; at `svc dev` any text will do. */
 export function toRequestTexts(request: ShownRequest): RequestText[] {
   return [
-    { id: 'curl', title: 'curl', text: toCurl(request) },
+    { id: 'curl', title: 'curl, chat completions', text: toCurl(request) },
+    { id: 'curl-b', title: 'curl, messages', text: toCurlOfMessages(request) },
+    { id: 'curl-agui', title: 'curl, AG-UI', text: toCurlOfAgui(request) },
     { id: 'openai', title: 'openai', text: toOpenAi(request) },
     { id: 'anthropic', title: 'anthropic', text: toAnthropic(request) },
     { id: 'ai-sdk', title: 'AI SDK', text: toAiSdk(request) },
@@ -31,6 +33,27 @@ function toCurl({ baseUrl, agent, threadId, message }: ShownRequest): string {
     `curl -s ${quote(`${baseUrl}/wire-a/v1/chat/completions`)} \\`,
     `  -H "authorization: Bearer $BOX_KEY" -H 'content-type: application/json' \\`,
     `  -H ${quote(`x-svc-session: ${threadId}`)} \\`,
+    `  -d ${quote(body)}`,
+  ].join('\n');
+}
+
+function toCurlOfMessages({ baseUrl, agent, threadId, message }: ShownRequest): string {
+  const body = JSON.stringify({ model: agent, max_tokens: 4096, messages: [{ role: 'user', content: message }] });
+  return [
+    `curl -s ${quote(`${baseUrl}/wire-b/v1/messages`)} \\`,
+    `  -H "x-api-key: $BOX_KEY" -H 'content-type: application/json' \\`,
+    `  -H ${quote(`x-svc-session: ${threadId}`)} \\`,
+    `  -d ${quote(body)}`,
+  ].join('\n');
+}
+
+/** Each run of it, and each message, has an id of its own: the box takes one it knows for what it knows. */
+function toCurlOfAgui({ baseUrl, agent, threadId, message }: ShownRequest): string {
+  const [runId, id] = [crypto.randomUUID(), crypto.randomUUID()];
+  const body = JSON.stringify({ threadId, runId, messages: [{ id, role: 'user', content: message }] });
+  return [
+    `curl -sN ${quote(`${baseUrl}/agui/v1/agents/${encodeURIComponent(agent)}`)} \\`,
+    `  -H "authorization: Bearer $BOX_KEY" -H 'content-type: application/json' \\`,
     `  -d ${quote(body)}`,
   ].join('\n');
 }

@@ -1,5 +1,17 @@
-/** The data of the frames of an event stream, until it or its reader ends. Names and ids of frames are not read. */
+/** A frame of an event stream that has data. */
+export interface SseFrame {
+  id: string | undefined;
+  event: string | undefined;
+  data: string;
+}
+
+/** The data of the frames of an event stream, until it or its reader ends. */
 export async function* readData(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  for await (const { data } of readFrames(body)) yield data;
+}
+
+/** The frames of an event stream, until it or its reader ends. */
+export async function* readFrames(body: ReadableStream<Uint8Array>): AsyncGenerator<SseFrame> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
   // Joined once a frame is whole: a long one may come in many pieces.
@@ -16,7 +28,7 @@ export async function* readData(body: ReadableStream<Uint8Array>): AsyncGenerato
       pieces = [frames.pop() ?? ''];
       for (const frame of frames) {
         const data = toData(frame);
-        if (data !== undefined) yield data;
+        if (data !== undefined) yield { id: fieldOf(frame, 'id'), event: fieldOf(frame, 'event'), data };
       }
     }
   } finally {
@@ -30,4 +42,9 @@ export async function* readData(body: ReadableStream<Uint8Array>): AsyncGenerato
 function toData(frame: string): string | undefined {
   const lines = frame.split('\n').filter((line) => line.startsWith('data:'));
   return lines.length === 0 ? undefined : lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n');
+}
+
+function fieldOf(frame: string, name: 'id' | 'event'): string | undefined {
+  const line = frame.split('\n', 3).find((one) => one.startsWith(`${name}:`));
+  return line?.slice(name.length + 1).trim();
 }

@@ -5,7 +5,7 @@ import { contextOf } from '../engine/started-by.ts';
 import type { Log } from '../log.ts';
 import { fromJsonSchema } from '../schema/given-schema.ts';
 import { parseWith } from '../schema/schema.ts';
-import type { Issue } from '../schema/schema.ts';
+import type { Issue, JsonSchema } from '../schema/schema.ts';
 import { withInterrupt } from '../tools/builtin/builtins.ts';
 import type { DeepAgentDefinition } from '../definitions/agent.ts';
 import { toTaskTool } from '../tools/builtin/task.ts';
@@ -20,6 +20,8 @@ export interface AgentTools {
   list(agent: DeepAgentDefinition, run?: ToolsOf): Promise<{ tools: BoxTool[]; notes: string[] }>;
   /** What is wrong with arguments for a tool. A tool that is gone has nothing to say. */
   checkArguments(agent: DeepAgentDefinition | undefined, tool: string, args: unknown): Promise<Issue[]>;
+  /** The JSON Schema of the arguments of a tool. Undefined: it is gone. */
+  describeArguments(agent: DeepAgentDefinition | undefined, tool: string): Promise<JsonSchema | undefined>;
   /** Ends the connections to the servers. */
   close(): Promise<void>;
 }
@@ -55,10 +57,13 @@ export function createAgentTools({ catalog, log, connections }: AgentToolsOption
     });
     return { tools: [...offered, ...remote.map(({ tool, names }) => withInterrupt(tool, agent, names))], notes };
   };
+  const find = async (agent: DeepAgentDefinition | undefined, tool: string): Promise<BoxTool | undefined> =>
+    agent && (await list(agent)).tools.find(({ model }) => model.name === tool);
   return {
     list,
+    describeArguments: async (agent, tool) => (await find(agent, tool))?.model.parameters,
     async checkArguments(agent, tool, args) {
-      const found = agent && (await list(agent)).tools.find(({ model }) => model.name === tool);
+      const found = await find(agent, tool);
       if (!found) return [];
       const written = found.kind === 'tool' ? found.inputSchema : undefined;
       const schema = written ?? (await fromJsonSchema(found.model.parameters));

@@ -9,7 +9,7 @@ import { decode } from '../engine/serialize.ts';
 import type { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { PublishedInstructions } from '../prompts/instructions.ts';
-import type { Issue } from '../schema/schema.ts';
+import type { Issue, JsonSchema } from '../schema/schema.ts';
 import type { TurnMemory } from './turn/memory.ts';
 import type { SessionPlace, SessionStore } from './turn/session-store.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
@@ -90,6 +90,8 @@ export interface Agents {
   splitOpenTurn(run: RunRow): Promise<OpenConversation>;
   /** What is wrong with arguments for a tool of the box. A tool that is gone has nothing to say. */
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+  /** The JSON Schema of the arguments of a tool of the box. Undefined: it is gone. */
+  describeArguments(agent: string, tool: string): Promise<JsonSchema | undefined>;
   /** What is recorded of the arguments of the copilot's calls. Undefined: all. */
   hideArguments: HideArguments | undefined;
   /** The code of a turn that goes on in this process. */
@@ -202,6 +204,7 @@ export function createAgents(options: AgentsOptions): Agents {
     splitOpenTurn: turns.splitOpenTurn,
     hideArguments,
     checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
+    describeArguments: (agent, tool) => tools.describeArguments(finder.find(agent), tool),
     async body(run) {
       const input = decode(run.input) as TurnInput;
       // The client of a turn whose sub-agent has waited for an approval knows that it does, as of one that waited itself.

@@ -14,7 +14,7 @@ import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso, toJsonValue } from '../json-value.ts';
 import { previewOf, previewOfLarge } from '../preview.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
-import type { Issue } from '../schema/schema.ts';
+import type { Issue, JsonSchema } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
 import { isOfCall } from './tool-approval.ts';
 import type { HideArguments, ToolApproval } from './tool-approval.ts';
@@ -25,7 +25,7 @@ import { isOfText } from './held-text.ts';
 import type { HeldApproval } from './held-text.ts';
 import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
-import { checkTextDecision, checkToolDecision } from './tool-decision.ts';
+import { checkDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
 export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
@@ -65,6 +65,16 @@ export const Approval = z.object({
 });
 export type Approval = z.infer<typeof Approval>;
 
+/** An approval by its id. */
+export const ApprovalDetail = Approval.extend({
+  inputSchema: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('The JSON Schema of what may be given as `input`; null: there is none, or nothing may be given'),
+  input: z.unknown().describe('What was given with the decision in the place of what was asked; null: nothing'),
+});
+export type ApprovalDetail = z.infer<typeof ApprovalDetail>;
+
 /** An approval in a list. */
 export const ListedApproval = Approval.extend({
   cut: z
@@ -99,6 +109,8 @@ export interface Approvals {
   /** Pending first, then the newest. Throws `invalid_cursor`. */
   list(filter: ApprovalFilter, page: { limit: number; cursor?: string }): Promise<ApprovalPage>;
   find(approvalId: string, how?: Pick<ApprovalFilter, 'isForModel'>): Promise<Approval | undefined>;
+  /** With what may be given with the decision, and what was. */
+  findDetail(approvalId: string, how?: Pick<ApprovalFilter, 'isForModel'>): Promise<ApprovalDetail | undefined>;
   /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
   check(approvalId: string, decision: Decision): Promise<void>;
   /**
@@ -115,6 +127,8 @@ export interface ApprovalsOptions {
   engine: Engine;
   /** What is wrong with arguments for a tool. */
   checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+  /** The JSON Schema of the arguments of a tool. Undefined: it is gone. */
+  describeArguments(agent: string, tool: string): Promise<JsonSchema | undefined>;
   /** What is recorded of the arguments of the copilot's calls. Default: all. */
   hideArguments?: HideArguments | undefined;
   hidden?: Hidden;
@@ -123,7 +137,7 @@ export interface ApprovalsOptions {
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { journal, engine, checkArguments, hideArguments, hidden, recordHit } = options;
+  const { journal, engine, checkArguments, describeArguments, hideArguments, hidden, recordHit } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -137,11 +151,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     if (!entry) throw new BoxError('approval_not_found', `There is no approval "${approvalId}".`);
     return entry;
   };
-  const check = async ({ hook }: HookEntry, decision: Decision): Promise<void> => {
-    const asked = readDetail(hook);
-    if (isOfText(asked)) checkTextDecision(asked, decision);
-    else if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
-  };
+  const check = ({ hook }: HookEntry, decision: Decision) => checkDecision(readDetail(hook), decision, checkArguments);
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
     if (isAskedByCopilot(readDetail(hook)))
       throw new BoxError('decision_not_yours', 'What the copilot waits for is decided in its panel, by no model.', {
@@ -213,6 +223,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const entry = await find(approvalId);
       return entry && toApproval(toRead(entry, isForModel));
     },
+    async findDetail(approvalId, { isForModel } = {}) {
+      const entry = await find(approvalId);
+      return entry && toDetail(toRead(entry, isForModel), describeArguments);
+    },
     check: async (approvalId, decision) => check(await get(approvalId), decision),
     async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
       const entry = await get(approvalId);
@@ -282,7 +296,7 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
 type Detail = Brief & { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
     | ToolApproval
     | HeldApproval
-    | { source?: 'workflow' }
+    | { source?: 'workflow'; inputSchema?: JsonSchema }
   );
 
 /** What lists read of one whose payload is too large: `cutPayload` is the beginning of it, as it is recorded. */
@@ -351,6 +365,23 @@ function toListed(entry: HookEntry): ListedApproval {
   // One that was asked for before lists had such beginnings.
   const preview = previewOfLarge(approval.payload);
   return preview === undefined ? { ...approval, cut: [] } : { ...approval, payload: preview, cut: ['payload'] };
+}
+
+async function toDetail(
+  entry: HookEntry,
+  describeArguments: ApprovalsOptions['describeArguments'],
+): Promise<ApprovalDetail> {
+  const [asked, approval] = [readDetail(entry.hook), toApproval(entry)];
+  // What the copilot was given is for nobody else to read.
+  if (isOfText(asked) || isAskedByCopilot(asked)) return { ...approval, input: null, inputSchema: null };
+  const input = entry.first ? toJsonValue((decode(entry.first.payload) as ApprovalEvent).input) : null;
+  if (!isOfCall(asked)) return { ...approval, input, inputSchema: asked.inputSchema ?? null };
+  const isOfUse = approval.status === 'pending' ? asked.allow.includes('edit') : input !== null;
+  return {
+    ...approval,
+    input,
+    inputSchema: (isOfUse && (await describeArguments(asked.agent, asked.tool))) || null,
+  };
 }
 
 /** As whoever decides is shown them. */

@@ -4,7 +4,7 @@ import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { toDecider } from './approvers.ts';
-import { Approval, ApprovalSource, ApprovalStatus, ListedApproval } from './approvals.ts';
+import { Approval, ApprovalDetail, ApprovalSource, ApprovalStatus, ListedApproval } from './approvals.ts';
 import { Decision } from './decision.ts';
 import type { Approvals } from './approvals.ts';
 
@@ -46,9 +46,9 @@ export const getApproval = operation({
   cli: 'hitl get',
   errors: ['approval_not_found'],
   input: z.strictObject({ id: z.string() }),
-  output: Approval,
+  output: ApprovalDetail,
   async handle({ approvals }, { id }, { caller }) {
-    const approval = await approvals.find(id, reading(caller));
+    const approval = await approvals.findDetail(id, reading(caller));
     if (!approval) throw new BoxError('approval_not_found', `There is no approval "${id}".`);
     return approval;
   },

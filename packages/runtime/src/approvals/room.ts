@@ -9,13 +9,15 @@ import { decideApproval, getApproval, listApprovals } from './operations.ts';
 export interface Given {
   journal: Journal;
   engine: Engine;
-  agents: Pick<ApprovalsOptions, 'checkArguments' | 'hideArguments'>;
+  agents: Pick<ApprovalsOptions, 'checkArguments' | 'describeArguments' | 'hideArguments'>;
   guardrails: Pick<Guardrails, 'record'>;
 }
 
 export const approvalsRoom = defineRoom({
   name: 'approvals',
   operations: [listApprovals, getApproval, decideApproval],
-  create: ({ journal, engine, agents: { checkArguments, hideArguments }, guardrails: { record: recordHit } }: Given) =>
-    createApprovals({ journal, engine, checkArguments, hideArguments, recordHit }),
+  create: ({ journal, engine, agents, guardrails: { record: recordHit } }: Given) => {
+    const { checkArguments, describeArguments, hideArguments } = agents;
+    return createApprovals({ journal, engine, checkArguments, describeArguments, hideArguments, recordHit });
+  },
 });

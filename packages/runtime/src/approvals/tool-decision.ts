@@ -1,12 +1,36 @@
 import { BoxError } from '../errors.ts';
+import { fromJsonSchema } from '../schema/given-schema.ts';
+import { parseWith } from '../schema/schema.ts';
+import type { JsonSchema } from '../schema/schema.ts';
 import type { Decision } from './decision.ts';
+import { isOfText } from './held-text.ts';
 import type { HeldApproval } from './held-text.ts';
+import { isOfCall } from './tool-approval.ts';
 import type { ToolApproval } from './tool-approval.ts';
+
+interface WorkflowApproval {
+  title?: string;
+  source?: 'workflow';
+  inputSchema?: JsonSchema;
+}
 
 type CheckArguments = (agent: string, tool: string, args: unknown) => Promise<{ path: unknown[]; message: string }[]>;
 
+/** Throws `invalid_request` when what was asked may not be decided so. */
+export async function checkDecision(
+  asked: ToolApproval | HeldApproval | WorkflowApproval,
+  decision: Decision,
+  checkArguments: CheckArguments,
+): Promise<void> {
+  if (isOfText(asked)) checkTextDecision(asked, decision);
+  else if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
+  else await checkWorkflowDecision(asked, decision);
+}
+
+// --- internal ---
+
 /** Throws `invalid_request` when the tool does not allow the decision, or does not take the arguments it is given. */
-export async function checkToolDecision(
+async function checkToolDecision(
   { agent, tool, allow }: ToolApproval,
   { decision, input }: Decision,
   checkArguments: CheckArguments,
@@ -28,8 +52,17 @@ export async function checkToolDecision(
 }
 
 /** Throws `invalid_request` when a text that waits may not be decided so: it goes on as it is, or not at all. */
-export function checkTextDecision({ rule, allow }: HeldApproval, { input }: Decision): void {
+function checkTextDecision({ rule, allow }: HeldApproval, { input }: Decision): void {
   if (input === undefined || input === null) return;
   const message = `What the guardrail "${rule}" holds goes on as it is, or not at all. Decide without "input".`;
   throw new BoxError('invalid_request', message, { details: { allow } });
+}
+
+/** Throws `invalid_request` when what is given with the decision is not what the workflow has asked for. */
+async function checkWorkflowDecision({ title, inputSchema }: WorkflowApproval, { input }: Decision): Promise<void> {
+  if (inputSchema === undefined || input === undefined || input === null) return;
+  const parsed = await parseWith(await fromJsonSchema(inputSchema), input);
+  if (parsed.ok) return;
+  const message = `"${title}" does not take this input. ${parsed.issues[0]?.message ?? ''}`.trimEnd();
+  throw new BoxError('invalid_request', message, { details: { issues: parsed.issues } });
 }

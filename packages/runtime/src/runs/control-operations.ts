@@ -84,9 +84,27 @@ export const getRunTimeline = operation({
   kind: 'read',
   permission: 'runs:read',
   errors: ['run_not_found'],
-  input: z.strictObject({ id }),
-  output: z.object({ items: z.array(Span), nextCursor: z.null() }),
-  handle: async ({ runs }, input) => ({ items: await runs.timeline(input.id), nextCursor: null }),
+  input: z.strictObject({
+    id,
+    after: z.coerce
+      .number()
+      .int()
+      .min(0)
+      .max(Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe('`seq` of an answer before: the run, its child runs, and those calls alone that have changed since'),
+  }),
+  output: z.object({
+    items: z.array(Span),
+    nextCursor: z.null(),
+    seq: z.int().describe('For `after` of the next request'),
+    isWhole: z
+      .boolean()
+      .describe(
+        'False: other calls are as they were, and a child run whose parent is the run may have a nearer one that was told before',
+      ),
+  }),
+  handle: async ({ runs }, input) => ({ ...(await runs.timeline(input.id, input.after)), nextCursor: null }),
 });
 
 export const cancelRun = operation({

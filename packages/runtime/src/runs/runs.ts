@@ -34,7 +34,8 @@ import type { StepPage } from './step-pages.ts';
 import { toSteps } from './steps.ts';
 import type { Step } from './steps.ts';
 import { toTimeline } from './timeline.ts';
-import type { Span } from './timeline.ts';
+import type { Timeline } from './timeline.ts';
+import { readTimelineRecords } from './timeline-records.ts';
 import { toAmount } from '../limits/prices.ts';
 
 export interface RunPage {
@@ -87,7 +88,8 @@ export interface Runs extends RunControl {
   steps(runId: string, page: { limit: number; after?: number }): Promise<StepPage>;
   /** Undefined: it has not made the call, or the call has no record yet. */
   findStep(runId: string, call: number): Promise<Step | undefined>;
-  timeline(runId: string): Promise<Span[]>;
+  /** With the spans of all calls, or of those alone that have changed since the answer whose `seq` is `after`. */
+  timeline(runId: string, after?: number): Promise<Timeline>;
   /** The same without what is hidden: such a run is none. */
   without(hidden: Hidden): Runs;
   /** The runs a key or a user has made begin, of what it is granted: any other is none. */
@@ -208,13 +210,13 @@ export function createRuns(options: RunsOptions): Runs {
       const records = found.filter((record) => record.call === call);
       return toSteps(await Promise.all(records.map((record) => wholeRecord(engine, record))))[0];
     },
-    async timeline(runId) {
+    async timeline(runId, after) {
       const run = await get(runId);
-      const [records, children] = await Promise.all([
-        journal.getRecords(runId),
+      const [{ records, ...read }, children] = await Promise.all([
+        readTimelineRecords(journal, run, after),
         journal.listBriefRuns({ parentRunId: runId, ...only }, { limit: 200 }),
       ]);
-      return toTimeline(toRun(run), records, children.map(toListedRun));
+      return { items: toTimeline(toRun(run), records, children.map(toListedRun)), ...read };
     },
     ...createRunControl(options, { get, toShown, isNarrowed }),
     without: (more) => createRuns({ ...options, hidden: more }),

@@ -35,6 +35,12 @@ export const Span = z.object({
 });
 export type Span = z.infer<typeof Span>;
 
+export interface Timeline {
+  items: Span[];
+  seq: number;
+  isWhole: boolean;
+}
+
 /** The run first, then everything below it by the time it began. */
 export function toTimeline(run: Run, records: readonly JournalRecord[], children: readonly Run[]): Span[] {
   const calls = toCalls(records);

@@ -1,6 +1,8 @@
 import type { OperationOutput } from '@svc/runtime/client';
 
-export type Approval = OperationOutput<'approvals.get'>;
+export type ApprovalDetail = OperationOutput<'approvals.get'>;
+/** What the list has of it too. */
+export type Approval = Omit<ApprovalDetail, 'inputSchema' | 'input'>;
 export type ListedApproval = OperationOutput<'approvals.list'>['items'][number];
 
 /** What the list has of it, where that is all. An older box lists all of each. */
@@ -8,10 +10,12 @@ export function wholeOf(listed: ListedApproval | undefined): Approval | undefine
   return listed && ((listed.cut as ListedApproval['cut'] | undefined) ?? []).length === 0 ? listed : undefined;
 }
 
-/** A call of a tool, as its approval shows it; undefined: something else is asked. */
-export function toCall({ source, payload }: Approval): { tool: string; args: unknown } | undefined {
+/** What is asked about: the arguments of a call of a tool, or a payload. */
+export function askedOf({ source, payload }: Approval): { call: { tool: string } | undefined; args: unknown } {
   const { tool, arguments: args } = (payload ?? {}) as { tool?: unknown; arguments?: unknown };
-  return source !== 'workflow' && typeof tool === 'string' ? { tool, args } : undefined;
+  return source !== 'workflow' && typeof tool === 'string'
+    ? { call: { tool }, args }
+    : { call: undefined, args: payload };
 }
 
 /** Words for who did what. */

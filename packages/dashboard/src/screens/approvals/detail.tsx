@@ -1,22 +1,16 @@
-import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { useCall, useChange } from '../../api/queries.ts';
-import { useBox, useMay } from '../../app/box.ts';
+import { useCall } from '../../api/queries.ts';
+import { Changes } from '../../chat/changes-list.tsx';
 import { Deadline } from '../../chat/deadline.tsx';
-import { ApproveWithNote, EditArguments, Reject } from '../../chat/pause-card.tsx';
-import { Value } from '../../chat/value.tsx';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
-import { toast } from '../../ui/toast.tsx';
-import { ACTIONS, toCall } from './approval.ts';
-import type { Approval } from './approval.ts';
-import { isAmong } from './approvers.ts';
+import { ACTIONS, askedOf } from './approval.ts';
+import type { Approval, ApprovalDetail } from './approval.ts';
+import { Asked } from './asked.tsx';
+import { Decide } from './decide.tsx';
 import { Held } from './held.tsx';
-import { useKeys } from './keys.ts';
 
 export interface DetailProps {
   id: string;
@@ -26,11 +20,11 @@ export interface DetailProps {
 }
 
 export function Detail({ id, known, onDecided }: DetailProps) {
-  const asked = useCall('approvals.get', { id }, { enabled: known === undefined });
+  const asked = useCall('approvals.get', { id });
   return (
     <section aria-label="What is asked" className="min-w-0 rounded-lg border border-line bg-panel p-4">
-      <Answer of={known ? { ...asked, data: known, error: undefined } : asked}>
-        {(approval) => <Shown approval={approval} onDecided={onDecided} />}
+      <Answer of={known && !asked.data ? { ...asked, data: known, error: undefined } : asked}>
+        {(approval: Approval & Partial<ApprovalDetail>) => <Shown approval={approval} onDecided={onDecided} />}
       </Answer>
     </section>
   );
@@ -38,9 +32,10 @@ export function Detail({ id, known, onDecided }: DetailProps) {
 
 // --- internal ---
 
-function Shown({ approval, onDecided }: { approval: Approval; onDecided(): void }) {
+function Shown({ approval, onDecided }: { approval: Approval & Partial<ApprovalDetail>; onDecided(): void }) {
   const { title, description, source, runId, sessionId, status, expiresAt, approvers, audit, note } = approval;
-  const call = toCall(approval);
+  const { call, args } = askedOf(approval);
+  const isGiven = approval.input !== undefined && approval.input !== null;
   return (
     <>
       <div className="flex flex-wrap items-center gap-2">
@@ -80,16 +75,10 @@ function Shown({ approval, onDecided }: { approval: Approval; onDecided(): void 
         {source === 'guardrail' && !call ? (
           <Held approval={approval} />
         ) : (
-          <Value
-            label={call ? 'Arguments' : 'Payload'}
-            text={JSON.stringify(call ? call.args : approval.payload) ?? 'null'}
-            isWhole
-          />
+          <Asked label={call ? 'Arguments' : 'Payload'} value={args} schema={call ? approval.inputSchema : null} />
         )}
       </div>
-      {status === 'pending' && (
-        <Decide approval={approval} args={call ? call.args : approval.payload} onDecided={onDecided} />
-      )}
+      {status === 'pending' && <Decide approval={approval} onDecided={onDecided} hasKeys />}
       <h3 className="mt-4 font-medium">What happened</h3>
       <ol className="mt-1 space-y-1 text-muted">
         {audit.map(({ at, action, by }) => (
@@ -105,96 +94,16 @@ function Shown({ approval, onDecided }: { approval: Approval; onDecided(): void 
           </li>
         ))}
       </ol>
-    </>
-  );
-}
-
-interface Decision {
-  decision: 'approve' | 'reject';
-  note?: string;
-  input?: unknown;
-}
-
-function Decide({ approval, args, onDecided }: { approval: Approval; args: unknown; onDecided(): void }) {
-  const { approvalId: id, allow, argsDigest, title } = approval;
-  const mayDecide = useMay()('hitl:decide');
-  const isAsked = isAmong(approval.approvers, useBox().bootstrap);
-  const may = mayDecide && isAsked;
-  const [way, setWay] = useState<'approve' | 'edit' | 'reject'>();
-  const change = useChange('approvals.decide', ['approvals', 'runs', 'sessions']);
-  const decide = (decision: Decision): void => {
-    // Arguments that have changed since they were shown are not decided about.
-    const shown = argsDigest === null ? {} : { argsDigest };
-    change.mutate(
-      { id, ...decision, ...shown },
-      {
-        onSuccess() {
-          toast(`${decision.decision === 'approve' ? 'Approved' : 'Rejected'}: ${title}`);
-          onDecided();
-        },
-      },
-    );
-  };
-  const allows = (what: 'approve' | 'edit' | 'reject'): boolean => may && (allow?.includes(what) ?? true);
-  const isFree = !change.isPending && way === undefined;
-  useKeys({
-    ...(isFree && allows('approve') ? { approve: () => decide({ decision: 'approve' }) } : {}),
-    ...(isFree && allows('edit') ? { edit: () => setWay('edit') } : {}),
-    ...(isFree && allows('reject') ? { reject: () => setWay('reject') } : {}),
-  });
-  if (mayDecide && !isAsked)
-    return <p className="mt-3 text-muted">You are not one of those who decide this: they are named above.</p>;
-  if (!may) return <p className="mt-3 text-muted">An approver, an admin or an owner decides this.</p>;
-  return (
-    <div className="mt-3">
-      {way === undefined && (
-        <div className="flex flex-wrap gap-2">
-          {allows('approve') && (
-            <Button look="primary" busy={change.isPending} onClick={() => decide({ decision: 'approve' })}>
-              Approve
-            </Button>
-          )}
-          {allows('approve') && (
-            <Button busy={change.isPending} onClick={() => setWay('approve')}>
-              Approve with a note
-            </Button>
-          )}
-          {allows('edit') && (
-            <Button busy={change.isPending} onClick={() => setWay('edit')}>
-              {approval.source !== 'workflow' ? 'Edit arguments' : 'Approve with input'}
-            </Button>
-          )}
-          {allows('reject') && (
-            <Button look="danger" busy={change.isPending} onClick={() => setWay('reject')}>
-              Reject
-            </Button>
-          )}
+      {isGiven && (
+        <div className="mt-2">
+          <Changes
+            title={call ? 'Approved with these changes' : 'Given with the decision'}
+            before={call ? args : null}
+            after={approval.input}
+          />
         </div>
       )}
-      {way === 'edit' && (
-        <EditArguments
-          args={args}
-          busy={change.isPending}
-          onCancel={() => setWay(undefined)}
-          onSend={(input, note) => decide({ decision: 'approve', input, ...note })}
-        />
-      )}
-      {way === 'approve' && (
-        <ApproveWithNote
-          busy={change.isPending}
-          onCancel={() => setWay(undefined)}
-          onSend={(note) => decide({ decision: 'approve', ...note })}
-        />
-      )}
-      {way === 'reject' && (
-        <Reject
-          busy={change.isPending}
-          onCancel={() => setWay(undefined)}
-          onSend={(note) => decide({ decision: 'reject', ...note })}
-        />
-      )}
-      {change.error && <Failure error={change.error} />}
-    </div>
+    </>
   );
 }
 

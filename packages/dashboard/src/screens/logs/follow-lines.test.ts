@@ -46,6 +46,17 @@ test('a log that is paused goes on behind the last record that was seen, however
   expect(box.asked).toEqual(['150', '150']);
 });
 
+test('a log that is paused from the start shows what there is, and follows nothing until it goes on', async () => {
+  const { box, followed, ids } = openBox(10);
+  const stop = followed.look();
+  await expect.poll(ids).toEqual(upTo(10));
+  box.count = 20;
+  expect(box.asked).toEqual([]);
+  stop();
+  onTestFinished(followed.follow());
+  await expect.poll(ids).toEqual(upTo(20));
+});
+
 test('a log that was empty when it was paused has what came meanwhile', async () => {
   const { box, followed, ids, shown } = openBox(0);
   const pause = followed.follow();

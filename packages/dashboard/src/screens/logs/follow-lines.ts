@@ -32,6 +32,8 @@ export interface LinesSource {
 export interface FollowedLines {
   /** Goes on behind the last one that is held. Answers what stops it. */
   follow(): () => void;
+  /** Reads the newest, where nothing was read yet, and follows nothing. Answers what stops it. */
+  look(): () => void;
   more(): Promise<void>;
 }
 
@@ -103,6 +105,14 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
     follow() {
       const ending = new AbortController();
       void follow(ending.signal);
+      return () => ending.abort();
+    },
+    look() {
+      const ending = new AbortController();
+      void load(ending.signal).then(
+        () => ending.signal.aborted || tell(),
+        (error: unknown) => ending.signal.aborted || tell(error),
+      );
       return () => ending.abort();
     },
     async more() {

@@ -1,12 +1,13 @@
-import { useLayoutEffect, useRef, useState } from 'react';
-import type { RefObject } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState } from 'react';
+import type { KeyboardEvent, RefObject } from 'react';
+import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { Rows } from '../../ui/rows.tsx';
+import { Rows, showRow } from '../../ui/rows.tsx';
 import { toWhole } from '../../ui/time.tsx';
 import { Value } from '../../ui/value.tsx';
 import type { LogLine } from './follow-lines.ts';
@@ -20,13 +21,43 @@ const TONES: Record<LogLine['level'], string> = {
   error: 'text-bad font-medium',
 };
 
-/** A row a record, the newest last; one is opened to see all of it. */
+/**
+ * A row a record, the newest last; one is opened to see all of it, which the address holds. Up and down go through them, and
+ * Enter opens the one that is marked.
+ */
 export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
   const { lines, isLoading, error, isCut, hasGap, hasOlder, onOlder } = log;
-  const [open, setOpen] = useState<LogLine>();
+  const [{ record }, setSearch] = useSearchState();
+  const open = useMemo(() => lines.find(({ id }) => String(id) === record), [lines, record]);
+  const setOpen = (line: LogLine | undefined) =>
+    setSearch({ record: line && String(line.id) }, line ? 'push' : 'replace');
+  // By its id: the places change as records come.
+  const [markedId, setMarked] = useState<number>();
   const [isBusy, setBusy] = useState(false);
   const list = useRef<HTMLDivElement>(null);
   useStay(list, lines);
+  const at = markedId === undefined ? -1 : lines.findIndex(({ id }) => id === markedId);
+  const mark = (index: number): void => {
+    const place = Math.max(0, Math.min(lines.length - 1, index));
+    setMarked(lines[place]?.id);
+    showRow(list.current, place, ROW);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const from = at < 0 ? lines.length : at;
+    const moves: Record<string, () => void> = {
+      ArrowUp: () => mark(from - 1),
+      ArrowDown: () => mark(from + 1),
+      PageUp: () => mark(from - 20),
+      PageDown: () => mark(from + 20),
+      Home: () => mark(0),
+      End: () => mark(lines.length - 1),
+      Enter: () => at >= 0 && setOpen(lines[at]),
+    };
+    const move = moves[event.key];
+    if (!move) return;
+    event.preventDefault();
+    move();
+  };
   const older = async () => {
     setBusy(true);
     await onOlder();
@@ -58,7 +89,8 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
           aria-label="Log records"
           aria-live="off"
           tabIndex={0}
-          follow
+          onKeyDown={onKeyDown}
+          follow={markedId === undefined}
           count={lines.length}
           rowHeight={ROW}
           className="h-[65vh] rounded-lg border border-line bg-panel font-mono text-xs"
@@ -68,8 +100,14 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
             return (
               <button
                 type="button"
-                className="flex h-full w-full items-center gap-2 px-2 text-left hover:bg-raised"
-                onClick={() => setOpen(line)}
+                // The element shows another record when it is scrolled away: the list is what has the focus.
+                tabIndex={-1}
+                aria-current={index === at || undefined}
+                className="flex h-full w-full items-center gap-2 px-2 text-left hover:bg-raised aria-[current]:bg-accent-soft"
+                onClick={() => {
+                  setMarked(line.id);
+                  setOpen(line);
+                }}
               >
                 <span className="hidden shrink-0 text-muted md:inline">{line.at.slice(11, 23)}</span>
                 <span className={`w-10 shrink-0 ${TONES[line.level]}`}>{line.level}</span>
@@ -79,6 +117,17 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
             );
           }}
         </Rows>
+      )}
+      <p role="status" className="sr-only">
+        {at >= 0 && `${lines[at]?.level}: ${lines[at]?.message.slice(0, 200)}`}
+      </p>
+      {record !== undefined && !open && lines.length > 0 && (
+        <p className="mt-2 text-muted">
+          The record of this address is not among those that are shown{hasOlder ? ': show older ones to see it' : ''}.{' '}
+          <Button small onClick={() => setOpen(undefined)}>
+            Forget it
+          </Button>
+        </p>
       )}
       {open && (
         <Dialog wide title={`${open.level} at ${toWhole(open.at)}`} onClose={() => setOpen(undefined)}>

@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field, Select } from '../../ui/field.tsx';
@@ -17,8 +16,8 @@ const LEVELS = [
 
 export default function Logs() {
   const [search, setSearch] = useSearchState();
-  const [isPaused, setPaused] = useState(false);
   const { level, text, name, run, session, step } = search;
+  const isPaused = search.paused === 'yes';
   const [from, to] = [readTime(search.from), readTime(search.to)];
   const lines = useLogs(
     {
@@ -39,7 +38,7 @@ export default function Logs() {
       wide
       title="Logs"
       actions={
-        <Button aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+        <Button aria-pressed={isPaused} onClick={() => setSearch({ paused: isPaused ? undefined : 'yes' })}>
           {isPaused ? 'Go on' : 'Pause'}
         </Button>
       }

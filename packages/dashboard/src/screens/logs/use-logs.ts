@@ -38,6 +38,6 @@ function useLines(key: string, isPaused: boolean, source: LinesSource): ShownLin
   const [shown, setShown] = useState({ key, lines: NONE });
   // Another filter is another list; a pause is not.
   const followed = useMemo(() => followLines(source, (lines) => setShown({ key, lines })), [key]);
-  useEffect(() => (isPaused ? undefined : followed.follow()), [followed, isPaused]);
+  useEffect(() => (isPaused ? followed.look() : followed.follow()), [followed, isPaused]);
   return { ...(shown.key === key ? shown.lines : NONE), onOlder: followed.more };
 }

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useSearchState } from '../../app/search.ts';
 import { Cut } from '../../ui/cut.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
@@ -6,8 +6,11 @@ import { Dialog } from '../../ui/dialog.tsx';
 
 /** The plan and the files that the agent keeps with the session. */
 export function AgentState({ state }: { state: unknown }) {
-  const [open, setOpen] = useState<string>();
+  const [{ file }, change] = useSearchState();
   const { todos = [], files = {} } = (state ?? {}) as Kept;
+  // The one of the address, once the agent has it.
+  const open = file !== undefined && Object.hasOwn(files, file) ? file : undefined;
+  const setOpen = (path: string | undefined) => change({ file: path }, path === undefined ? 'replace' : 'push');
   const paths = Object.keys(files).sort();
   if (todos.length === 0 && paths.length === 0) return null;
   return (

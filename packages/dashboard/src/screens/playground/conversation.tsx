@@ -135,6 +135,7 @@ function Talk({ agent, chatting, onBranch }: TalkProps) {
       chosen={pauses.chosenOf(interrupt.id)}
       busy={thread.status === 'running'}
       may={may('hitl:decide')}
+      refused={failure}
       onDecide={(decision) => pauses.choose(interrupt.id, decision)}
     />
   );

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useCall } from '../../api/queries.ts';
 import { useBox, useMay } from '../../app/box.ts';
 import { toRequestTexts } from '../../chat/requests.ts';
@@ -18,7 +18,10 @@ export interface RequestDialogProps {
 export function RequestDialog({ agent, threadId, message, onClose }: RequestDialogProps) {
   const baseUrl = useAddress();
   const [open, setOpen] = useState('curl');
-  const texts = toRequestTexts({ baseUrl, agent, threadId, message });
+  const texts = useMemo(
+    () => toRequestTexts({ baseUrl, agent, threadId, message }),
+    [baseUrl, agent, threadId, message],
+  );
   const shown = texts.find(({ id }) => id === open)?.text ?? '';
   return (
     <Dialog

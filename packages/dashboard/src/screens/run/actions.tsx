@@ -10,6 +10,7 @@ import type { MenuItem } from '../../ui/menu.tsx';
 import { toast, toastFailure } from '../../ui/toast.tsx';
 import { isFinal } from './final.ts';
 import { ForkDialog } from './fork.tsx';
+import { toCaseLine, toTestLine } from './lines.ts';
 
 type Run = OperationOutput<'runs.get'>;
 
@@ -81,11 +82,10 @@ export function RunActions({ run }: { run: Run }) {
       ? [{ label: 'Fork from the start…', onSelect: () => setAsked('fork') }]
       : []),
     { label: 'Download its history', onSelect: () => void exportRun() },
-    {
-      label: 'Copy "svc pull run" (as a test)',
-      onSelect: () =>
-        void navigator.clipboard.writeText(`svc pull run ${run.runId}`).then(() => toast('Copied.'), toastFailure),
-    },
+    { label: 'Copy "svc replay --promote" (as a test)', onSelect: () => copy(toTestLine(run)) },
+    ...(isOver && may('evals:write')
+      ? [{ label: 'Copy "svc pull run --promote eval" (as a case)', onSelect: () => copy(toCaseLine(run)) }]
+      : []),
     ...(isOver && may('runs:delete') ? [{ label: 'Delete…', danger: true, onSelect: () => setAsked('delete') }] : []),
   ];
   return (
@@ -112,6 +112,10 @@ export function RunActions({ run }: { run: Run }) {
 }
 
 // --- internal ---
+
+function copy(line: string): void {
+  void navigator.clipboard.writeText(line).then(() => toast(`Copied: ${line}`), toastFailure);
+}
 
 type What = 'cancel' | 'delete' | 'fork';
 

@@ -16,6 +16,7 @@ import { Value } from '../../ui/value.tsx';
 import { LogLines } from '../logs/log-lines.tsx';
 import { useRunLogs } from '../logs/use-logs.ts';
 import { RunActions } from './actions.tsx';
+import { RunApprovals } from './approvals.tsx';
 import { Fault } from './fault.tsx';
 import { isFinal } from './final.ts';
 import { Repeats } from './repeats.tsx';
@@ -50,6 +51,7 @@ export default function RunScreen() {
         >
           <Facts run={one} />
           {one.error && <Fault error={one.error} />}
+          <RunApprovals id={id} />
           {one.status !== 'completed' && <WhyPanel id={id} />}
           <Tabs
             label="Of this run"

@@ -3,7 +3,7 @@ import type { KeyboardEvent } from 'react';
 import { Link } from '../../ui/link.tsx';
 import { Rows, showRow } from '../../ui/rows.tsx';
 import { toDuration, useNow } from '../../ui/time.tsx';
-import { endOf, isChildRun, isWait, toRows, toScale, toSegments } from './timeline.ts';
+import { endOf, isChildRun, isWait, toBusy, toRows, toScale, toSegments } from './timeline.ts';
 import type { Row, Scale, Segment, Span } from './timeline.ts';
 
 export interface TimelineProps {
@@ -35,7 +35,8 @@ export function Timeline({ spans, isLive, isFolded, selected, onSelect, opened, 
   // What a run that is over has left open lasted as long as the run.
   const now = isLive ? time : Date.parse(spans[0]?.endedAt ?? spans[0]?.startedAt ?? '');
   const rows = useMemo(() => toRows(spans, closed, opened), [spans, closed, opened]);
-  const scale = useMemo(() => toScale(spans, now, isFolded), [spans, now, isFolded]);
+  const busy = useMemo(() => toBusy(spans), [spans]);
+  const scale = useMemo(() => toScale(busy, now, isFolded), [busy, now, isFolded]);
   const at = rows.findIndex(({ span }) => span.spanId === selected);
 
   const select = (index: number) => {

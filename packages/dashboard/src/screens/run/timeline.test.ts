@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { childrenOf, toRows, toScale, toSegments } from './timeline.ts';
+import { childrenOf, toBusy, toRows, toScale, toSegments } from './timeline.ts';
 import type { Span } from './timeline.ts';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString();
@@ -42,7 +42,7 @@ describe('rows', () => {
   test('of 40,000 spans are made at once', () => {
     const spans = [span('run', 0, 9), ...Array.from({ length: 40_000 }, (_, i) => span(`s${i}`, 1, 2))];
     expect(toRows(spans, NOTHING)).toHaveLength(40_001);
-    expect(toScale(spans, 0, true).toPlace(Date.parse(at(9)))).toBeCloseTo(1);
+    expect(toScale(toBusy(spans), 0, true).toPlace(Date.parse(at(9)))).toBeCloseTo(1);
   });
 });
 
@@ -86,7 +86,7 @@ describe('segments', () => {
   });
 
   test('between which a call stood back long are idle time', () => {
-    const { gaps } = toScale([span('run', 0, 30), tried({})], 0, true);
+    const { gaps } = toScale(toBusy([span('run', 0, 30), tried({})]), 0, true);
     expect(gaps.map(({ from, to }) => (to - from) / 1_000)).toEqual([14]);
   });
 });
@@ -115,19 +115,19 @@ describe('the scale', () => {
   ];
 
   test('is even where nothing is folded', () => {
-    const { toPlace } = toScale(spans, 0, false);
+    const { toPlace } = toScale(toBusy(spans), 0, false);
     expect([0, 250, 1_000].map((second) => toPlace(Date.parse(at(second))))).toEqual([0, 0.25, 1]);
   });
 
   test('gives a long wait a small part, and what ran the rest', () => {
-    const { toPlace, gaps } = toScale(spans, 0, true);
+    const { toPlace, gaps } = toScale(toBusy(spans), 0, true);
     expect(gaps).toHaveLength(1);
     const places = [0, 10, 990, 1_000].map((second) => toPlace(Date.parse(at(second))));
     expect(places.map((place) => Number(place.toFixed(2)))).toEqual([0, 0.48, 0.52, 1]);
   });
 
   test('goes to now for what has not ended', () => {
-    const { end } = toScale([span('run', 0, null)], Date.parse(at(60)), true);
+    const { end } = toScale(toBusy([span('run', 0, null)]), Date.parse(at(60)), true);
     expect(end).toBe(Date.parse(at(60)));
   });
 });

@@ -101,12 +101,38 @@ export interface Scale {
   gaps: readonly { from: number; to: number }[];
 }
 
+/** When something ran, which is the same however late it is now. */
+export interface Busy {
+  start: number;
+  /** Of what has ended, the last. */
+  end: number;
+  /** Something goes on. */
+  isOpen: boolean;
+  /** What is no wait, by when it began. `to` is Infinity while it goes on. */
+  stretches: readonly { from: number; to: number }[];
+}
+
+/** Made once of the spans: a run has thousands, and a clock ticks each second. */
+export function toBusy(spans: readonly Span[]): Busy {
+  const stretches: { from: number; to: number }[] = [];
+  const start = spans[0] ? Date.parse(spans[0].startedAt) : 0;
+  let end = start;
+  let isOpen = false;
+  for (const [index, span] of spans.entries()) {
+    const to = span.endedAt === null ? Infinity : Date.parse(span.endedAt);
+    if (to === Infinity) isOpen = true;
+    else end = Math.max(end, to);
+    if (index === 0 || isWait(span)) continue;
+    if (!span.attempts) stretches.push({ from: Date.parse(span.startedAt), to });
+    else stretches.push(...toSegments(span, Infinity).filter(({ as }) => as !== 'backoff'));
+  }
+  return { start, end, isOpen, stretches: stretches.sort((a, b) => a.from - b.from) };
+}
+
 /** The time of a run; long stretches in which it only waited take a small part each where they are `folded`. */
-export function toScale(spans: readonly Span[], now: number, folded: boolean): Scale {
-  const root = spans[0];
-  const start = root ? Date.parse(root.startedAt) : now;
-  const end = Math.max(start + 1, ...ends(spans, now));
-  const gaps = folded ? findGaps(spans, { start, end, now }) : [];
+export function toScale({ start, isOpen, ...busyTime }: Busy, now: number, folded: boolean): Scale {
+  const end = Math.max(start + 1, busyTime.end, isOpen ? now : 0);
+  const gaps = folded ? findGaps(busyTime.stretches, { start, end }) : [];
   const idle = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
   const busyPart = 1 - gaps.length * GAP_PART;
   const busy = Math.max(1, end - start - idle);
@@ -141,31 +167,19 @@ const GAP_PART = 0.04;
 const LONG_PART = 0.1;
 const MOST_GAPS = 8;
 
-function ends(spans: readonly Span[], now: number): number[] {
-  // Not spread over a call: there may be many.
-  let last = -Infinity;
-  for (const span of spans) last = Math.max(last, endOf(span, now));
-  return [last];
-}
-
 function findGaps(
-  spans: readonly Span[],
-  { start, end, now }: { start: number; end: number; now: number },
+  stretches: Busy['stretches'],
+  { start, end }: { start: number; end: number },
 ): { from: number; to: number }[] {
-  const busy = spans
-    .slice(1)
-    .filter((span) => !isWait(span))
-    .flatMap((span) => toSegments(span, now))
-    .filter(({ as }) => as !== 'backoff')
-    .map(({ from, to }): [number, number] => [from, to])
-    .sort(([a], [b]) => a - b);
-  if (busy.length === 0) return [];
+  if (stretches.length === 0) return [];
   const gaps: { from: number; to: number }[] = [];
   let at = start;
-  for (const [from, to] of [...busy, [end, end] as [number, number]]) {
+  const look = (from: number, to: number): void => {
     if (from - at > (end - start) * LONG_PART) gaps.push({ from: at, to: from });
     at = Math.max(at, to);
-  }
+  };
+  for (const { from, to } of stretches) if (from <= end) look(from, Math.min(to, end));
+  look(end, end);
   return gaps
     .sort((a, b) => b.to - b.from - (a.to - a.from))
     .slice(0, MOST_GAPS)

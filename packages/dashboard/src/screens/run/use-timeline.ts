@@ -1,30 +1,45 @@
-import { useQueries } from '@tanstack/react-query';
+import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { useCall } from '../../api/queries.ts';
+import type { OperationOutput } from '@svc/runtime/client';
 import { useBox } from '../../app/box.ts';
+import { mergeSpans } from './merge-spans.ts';
 import type { Span } from './timeline.ts';
 
-/** The spans of a run, with the calls of those child runs that are opened, as far as they have been read. */
+type Timeline = OperationOutput<'runs.timeline'>;
+
+/**
+ * The spans of a run, with the calls of those child runs that are opened, as far as they have been read. Of a run that goes on
+ * what has changed alone is read.
+ */
 export function useTimeline(runId: string, opened: ReadonlySet<string>) {
   const { client } = useBox();
-  const own = useCall('runs.timeline', { id: runId });
-  const below = useQueries({
-    queries: [...opened].map((id) => ({
-      queryKey: ['runs.timeline', { id }],
-      queryFn: ({ signal }: { signal: AbortSignal }) => client.call('runs.timeline', { id }, { signal }),
-    })),
+  const queries = useQueryClient();
+  const ids = [runId, ...[...opened].filter((id) => id !== runId)];
+  const read = async (id: string, queryKey: readonly unknown[], signal: AbortSignal): Promise<Timeline> => {
+    const known = queries.getQueryData<Timeline>(queryKey);
+    // An older box does not say where it was.
+    const after = known?.seq as number | undefined;
+    const answer = await client.call('runs.timeline', after === undefined ? { id } : { id, after }, { signal });
+    return known && !answer.isWhole ? { ...answer, items: mergeSpans(known.items, answer.items) } : answer;
+  };
+  const { first, spans, error } = useQueries({
+    queries: ids.map((id) => {
+      const queryKey = ['runs.timeline', { id }] as const;
+      return { queryKey, queryFn: ({ signal }: { signal: AbortSignal }) => read(id, queryKey, signal) };
+    }),
     combine: (answers) => ({
+      first: answers[0],
       spans: answers.map(({ data }) => data?.items),
-      error: answers.find(({ error }) => error)?.error,
+      error: answers.find((answer) => answer.error)?.error,
     }),
   });
-  const spans = useMemo(() => join(own.data?.items, below.spans), [own.data, below.spans]);
-  return { ...own, data: spans, error: own.error ?? below.error };
+  const data = useMemo(() => join(spans), [spans]);
+  return { data, error, refetch: () => first?.refetch() };
 }
 
 // --- internal ---
 
 /** The first of each is the run itself, which the timeline above has as a row of its own. */
-function join(own: Span[] | undefined, below: readonly (Span[] | undefined)[]): Span[] | undefined {
+function join([own, ...below]: readonly (Span[] | undefined)[]): Span[] | undefined {
   return own && below.reduce<Span[]>((all, spans) => (spans ? all.concat(spans.slice(1)) : all), own);
 }

@@ -4,6 +4,7 @@ import { useSearchState } from '../../app/search.ts';
 import { check } from '../../form/check.ts';
 import type { Issue } from '../../form/check.ts';
 import { readIssues } from '../../form/issues.ts';
+import { ModeSwitch } from '../../form/mode-switch.tsx';
 import { hasFields, SchemaForm, useSchemaForm } from '../../form/schema-form.tsx';
 import type { JsonSchema } from '../../form/schema.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -71,19 +72,11 @@ function StartForm({ name, schema }: { name: string; schema: JsonSchema | null }
     >
       <div className="flex flex-wrap items-center gap-2">
         {hasFields(whole) && (
-          <div role="group" aria-label="How the input is written" className="flex gap-1">
-            {(['form', 'json'] as const).map((each) => (
-              <Button
-                key={each}
-                small
-                aria-pressed={mode === each}
-                look={mode === each ? 'primary' : 'plain'}
-                onClick={() => change({ mode: each === 'json' ? 'json' : undefined })}
-              >
-                {each === 'json' ? 'JSON' : 'Form'}
-              </Button>
-            ))}
-          </div>
+          <ModeSwitch
+            label="How the input is written"
+            mode={mode}
+            onChange={(next) => change({ mode: next === 'json' ? 'json' : undefined })}
+          />
         )}
         <EarlierInputs
           name={name}

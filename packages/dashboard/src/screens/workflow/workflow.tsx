@@ -9,6 +9,7 @@ import { Json } from '../../ui/json/json.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { CodeProblemCard, CodeState } from '../workflows/code-state.tsx';
+import { WorkflowChat } from './chat.tsx';
 import { Queue } from './queue.tsx';
 import { LastRuns } from './last-runs.tsx';
 import { Start } from './start.tsx';
@@ -34,6 +35,9 @@ function Detail({ workflow }: { workflow: WorkflowDetail }) {
   const mayStart = useMay()('workflows:start');
   const tabs = [
     ...(mayStart ? [{ id: 'start', title: 'Start', content: () => <Start name={name} /> }] : []),
+    ...(mode === 'chat' && mayStart
+      ? [{ id: 'chat', title: 'Chat', content: () => <WorkflowChat key={name} name={name} /> }]
+      : []),
     { id: 'runs', title: 'Last runs', content: () => <LastRuns name={name} /> },
     { id: 'queue', title: 'Queue', content: () => <Queue name={name} /> },
     { id: 'schema', title: 'Schema', content: () => <Schemas name={name} /> },

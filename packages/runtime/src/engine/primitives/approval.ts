@@ -8,6 +8,11 @@ export interface ApprovalRequest {
   title: string;
   /** What the person needs to see. */
   payload?: unknown;
+  /**
+   * The JSON Schema of what they may give with a yes, which is `input` of the answer: they get a form of it, and what does not
+   * fit is refused. Default: anything.
+   */
+  inputSchema?: Record<string, unknown>;
   /** After this time `fallback` decides, which `engine/run/waits.ts` sees to. Default: it waits for ever. */
   timeout?: number | string | Date;
   /** Default `reject`. */
@@ -31,8 +36,10 @@ export type ApprovalEvent = Omit<ApprovalAnswer, 'approved'>;
 
 /** Parks the run until a person decides, over the API or in the inbox. Works in a workflow body only. */
 export async function requestApproval(request: ApprovalRequest): Promise<ApprovalAnswer> {
-  const { title } = request;
+  const { title, inputSchema } = request;
   if (typeof title !== 'string' || title === '') throw new TypeError('requestApproval() needs a title.');
+  if (inputSchema !== undefined && (typeof inputSchema !== 'object' || inputSchema === null || '_def' in inputSchema))
+    throw new TypeError('"inputSchema" of requestApproval() is a JSON Schema, such as z.toJSONSchema() makes.');
   return askPerson(bodyOf('requestApproval'), request).answer;
 }
 
@@ -50,14 +57,12 @@ export function askPerson(
   execution: RunHandle,
   request: ApprovalRequest & { detail?: object; beside?: ListedBeside },
 ): AskedApproval {
-  const { title, payload, timeout, fallback = 'reject', detail = {}, beside } = request;
+  const { title, payload, inputSchema, timeout, fallback = 'reject', detail = {}, beside } = request;
   const limit = timeout === undefined ? {} : { timeout };
   const askedBy = askedByOf(execution.run);
   const marks = askedBy === undefined ? {} : { askedBy };
-  const hook = execution.openHook(
-    { kind: 'approval', token: null, detail: { title, payload, ...detail, ...marks }, ...limit },
-    beside,
-  );
+  const asked = { title, payload, ...(inputSchema === undefined ? {} : { inputSchema }), ...detail, ...marks };
+  const hook = execution.openHook({ kind: 'approval', token: null, detail: asked, ...limit }, beside);
   const { token, expiresAt } = hook;
   const expired: ApprovalEvent = { decision: fallback, by: null, note: null, input: null, timedOut: true };
   const deadline =
