@@ -36,7 +36,7 @@ import type { HideArguments } from '../approvals/tool-approval.ts';
 import type { TurnGuardrails } from './judge-input.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats } from './reading/repeats.ts';
-import type { Versions } from '../versions/versions.ts';
+import type { VersionedRun, Versions } from '../versions/versions.ts';
 import { createTurnBody } from './turn-body.ts';
 import type { ConversationMessage, TurnInput, TurnKey } from './turn/input.ts';
 import type { RunningTurn } from './reading/running-turn.ts';
@@ -89,7 +89,7 @@ export interface Agents {
   /** The same in two. */
   splitOpenTurn(run: RunRow): Promise<OpenConversation>;
   /** What is wrong with arguments for a tool of the box. A tool that is gone has nothing to say. */
-  checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+  checkArguments(run: VersionedRun, tool: string, args: unknown): Promise<Issue[]>;
   /** What is recorded of the arguments of the copilot's calls. Undefined: all. */
   hideArguments: HideArguments | undefined;
   /** The code of a turn that goes on in this process. */
@@ -200,7 +200,10 @@ export function createAgents(options: AgentsOptions): Agents {
     readOpenTurn: turns.readOpenTurn,
     splitOpenTurn: turns.splitOpenTurn,
     hideArguments,
-    checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
+    async checkArguments(run, tool, args) {
+      const found = await finder.ofRun(run).catch(() => undefined);
+      return tools.checkArguments(found?.agent, tool, args);
+    },
     async body(run) {
       const input = decode(run.input) as TurnInput;
       // The client of a turn whose sub-agent has waited for an approval knows that it does, as of one that waited itself.

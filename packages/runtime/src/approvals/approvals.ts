@@ -25,6 +25,7 @@ import { isOfText } from './held-text.ts';
 import type { HeldApproval } from './held-text.ts';
 import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
+import type { VersionedRun } from '../versions/versions.ts';
 import { checkTextDecision, checkToolDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
@@ -116,8 +117,8 @@ export interface Approvals {
 export interface ApprovalsOptions {
   journal: Journal;
   engine: Engine;
-  /** What is wrong with arguments for a tool. */
-  checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
+  /** What is wrong with arguments for a tool, as the agent of the run has it: the one it began with. */
+  checkArguments(run: VersionedRun, tool: string, args: unknown): Promise<Issue[]>;
   /** What is recorded of the arguments of the copilot's calls. Default: all. */
   hideArguments?: HideArguments | undefined;
   hidden?: Hidden;
@@ -126,7 +127,7 @@ export interface ApprovalsOptions {
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { journal, engine, checkArguments, hideArguments, hidden, recordHit } = options;
+  const { journal, engine, hideArguments, hidden, recordHit } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -143,7 +144,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const check = async ({ hook }: HookEntry, decision: Decision): Promise<void> => {
     const asked = readDetail(hook);
     if (isOfText(asked)) checkTextDecision(asked, decision);
-    else if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
+    else if (isOfCall(asked)) await checkToolDecision(asked, decision, { ...options, runId: hook.runId });
   };
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
     if (isAskedByCopilot(readDetail(hook)))

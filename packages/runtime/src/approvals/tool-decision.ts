@@ -1,15 +1,22 @@
+import type { Journal } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
+import type { VersionedRun } from '../versions/versions.ts';
 import type { Decision } from './decision.ts';
 import type { HeldApproval } from './held-text.ts';
 import type { ToolApproval } from './tool-approval.ts';
 
-type CheckArguments = (agent: string, tool: string, args: unknown) => Promise<{ path: unknown[]; message: string }[]>;
+interface Checking {
+  checkArguments(run: VersionedRun, tool: string, args: unknown): Promise<{ path: unknown[]; message: string }[]>;
+  journal: Pick<Journal, 'getRun'>;
+  /** That has asked. */
+  runId: string;
+}
 
 /** Throws `invalid_request` when the tool does not allow the decision, or does not take the arguments it is given. */
 export async function checkToolDecision(
   { agent, tool, allow }: ToolApproval,
   { decision, input }: Decision,
-  checkArguments: CheckArguments,
+  { checkArguments, journal, runId }: Checking,
 ): Promise<void> {
   const isEdit = decision === 'approve' && input !== undefined && input !== null;
   const wanted = isEdit ? 'edit' : decision;
@@ -20,7 +27,8 @@ export async function checkToolDecision(
       { details: { allow } },
     );
   if (!isEdit) return;
-  const issues = await checkArguments(agent, tool, input);
+  const { codeHash } = (await journal.getRun(runId)) ?? {};
+  const issues = await checkArguments({ name: agent, codeHash }, tool, input);
   if (issues.length > 0)
     throw new BoxError('invalid_request', `"${tool}" does not take these arguments. ${issues[0]?.message ?? ''}`, {
       details: { issues },

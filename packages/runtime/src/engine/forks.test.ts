@@ -190,9 +190,9 @@ describeOnStores('a fork', (newPlace) => {
     const source = await opened.start('go');
     await until(async () => (await opened.journal.getRun(source.runId))?.status === 'waiting');
     const plan = await opened.engine.planFork(source, 2, { ends: false });
-    expect(plan.heldHook).toBe(1);
-    expect((await opened.engine.planFork(source, 1, { ends: false })).heldHook).toBeUndefined();
-    expect((await opened.engine.planFork(source, 2, { ends: true })).heldHook).toBeUndefined();
+    expect(plan.heldHooks).toEqual([{ call: 1, isTaken: true, isOfSource: true }]);
+    expect((await opened.engine.planFork(source, 1, { ends: false })).heldHooks).toEqual([]);
+    expect((await opened.engine.planFork(source, 2, { ends: true })).heldHooks).toEqual([]);
     const { runId } = await begin(opened, source, 1);
     await until(async () => (await opened.journal.getRun(runId))?.status === 'waiting');
     const hooks = await opened.journal.hooks.listEntries({ kind: 'hook' }, { limit: 10 });
