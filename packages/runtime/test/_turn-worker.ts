@@ -9,7 +9,9 @@ export type Death =
   /** At a statement on the database of the box that has the text, with a parameter that begins so where one is named. */
   | { sql: string; param?: string; when: 'before' | 'after'; nth: number }
   /** Before the nth call of that method of the journal; of those at once with it none is made. */
-  | { journal: string; nth: number };
+  | { journal: string; nth: number }
+  /** Before or after it. */
+  | { journal: string; nth: number; when: 'before' | 'after' };
 
 /** A box with agents, in a process of its own. */
 export interface Worker {
