@@ -8,7 +8,7 @@ import { SHORT_LIVED } from './scripts/_short-lived.mjs';
  * under a deployed box, the site of the docs. They, and `DEATH_TESTS`, have a config of their own, which CI runs too.
  */
 export const LONG_TESTS = [
-  ...['stack', 'published', 'newcomer', 'teams', 'deployed-outages', 'deployed-replicas', 'package'].map(
+  ...['stack', 'plane-image', 'published', 'newcomer', 'teams', 'deployed-outages', 'deployed-replicas', 'package'].map(
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
   'packages/cli/test/site.test.ts',

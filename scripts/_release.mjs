@@ -5,7 +5,7 @@
  * @typedef {{
  *   name: string, version: string, description?: string, keywords?: string[], license?: string, private?: boolean,
  *   files?: string[], bin?: Record<string, string>, exports?: Record<string, unknown>, engines?: { node?: string },
- *   publishConfig?: { access?: string }, repository?: unknown, homepage?: string,
+ *   publishConfig?: { access?: string, provenance?: boolean }, repository?: unknown, homepage?: string,
  *   dependencies?: Record<string, string>, optionalDependencies?: Record<string, string>,
  *   peerDependencies?: Record<string, string>, devDependencies?: Record<string, string>,
  * }} Manifest
@@ -39,6 +39,7 @@ export function listManifestFaults(manifest, { version, ours }) {
   if (!description || keywords.length === 0) faults.push(`${name} needs a description and keywords.`);
   if (!license || !engines?.node || files.length === 0) faults.push(`${name} needs license, engines.node and files.`);
   if (publishConfig?.access !== 'public') faults.push(`${name} needs publishConfig.access "public".`);
+  if (publishConfig?.provenance !== true) faults.push(`${name} needs publishConfig.provenance true.`);
   const { dependencies, optionalDependencies, peerDependencies } = manifest;
   for (const [other, range] of Object.entries({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
     if (ours.includes(other) && range !== version) faults.push(`${name} asks for ${other} ${range}: write ${version}.`);

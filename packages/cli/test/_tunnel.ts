@@ -8,7 +8,7 @@ import type { CreatedTunnel, RelayOptions, Relay } from '../../control-plane/src
 import { keepAttached } from '../src/dev/tunnel/keep.ts';
 
 export interface TestRelay extends Omit<Relay, 'create'> {
-  create(tunnel: { installationId: string; userId?: string }): CreatedTunnel;
+  create(tunnel: { installationId: string; userId?: string }): Promise<CreatedTunnel>;
   port: number;
   /** Cuts every connection of boxes, as a network does. */
   cut(): void;
@@ -68,7 +68,7 @@ export async function openTunnel(
   port: number,
   installationId: string = randomUUID(),
 ): Promise<TestTunnel> {
-  const { publicUrl, relayUrl, token } = relay.create({ installationId });
+  const { publicUrl, relayUrl, token } = await relay.create({ installationId });
   const said: string[] = [];
   const close = await keepAttached({
     relayUrl,

@@ -157,7 +157,7 @@ const TAKEN: readonly RegExp[] = [
   /^add \S+ name, (unknown|huge|a folder)$/,
   /^(build --out|package --out-dir|pull run --out), (unknown|negative|huge|not a number|lines)$/,
   /^package --(tag|base), (unknown|huge|a folder|a file|below a file)$/,
-  /^(runs|logs|sessions|memory|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|forked-from|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user), (?!long)/,
+  /^(runs|logs|sessions|memory|hitl|jobs|notify|prompts|activity) list --(name|receiver|parent|retry-of|forked-from|session|step|text|agent-name|run|workflow|key|owner-name|operation|actor|target|client|user|has), (?!long)/,
   /^runs (cancel|retry|delete)-all --(name|parent|retry-of|forked-from|session|client|user), /,
   /^logs tail --(step|text|client|user), (?!long)/,
   // What has used nothing so far.

@@ -3,9 +3,10 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contractPayload } from '@svc/runtime/host';
+import type { Contract } from '@svc/runtime/host';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runCli } from './_run.ts';
-import { makeProject, readDocument, readError } from './_setup.ts';
+import { makeProject, readDocument, readError, startBox } from './_setup.ts';
 
 const FIXTURE = fileURLToPath(new URL('./e2e/fixtures/small', import.meta.url));
 const PLAYGROUND = fileURLToPath(new URL('../../../playground', import.meta.url));
@@ -401,30 +402,32 @@ describe('svc contract validate', () => {
     });
   });
 
-  it.skipIf(contractPayload().capabilities.includes('rag.basic'))(
-    'exits with 1 and names the place of what the runtime does not offer',
-    async () => {
-      const cwd = await makeWorkspace({
-        'deep-agents/echo/index.ts': `import { defineDeepAgent, svc } from '@svc/runtime';\n\nexport const use = () => svc.rag;\nexport default defineDeepAgent({ name: 'echo' });\n`,
-      });
-      const result = await runCli(['contract', 'validate', '--json'], { cwd });
-      expect(result.exitCode).toBe(1);
-      expect(readError(result)).toMatchObject({
-        code: 'contract_invalid',
-        details: {
-          problems: [
-            {
-              code: 'capability_missing',
-              file: 'deep-agents/echo/index.ts',
-              line: 3,
-              frame: expect.stringContaining('> 3 | export const use = () => svc.rag;'),
-            },
-          ],
-        },
-      });
-      expect((await runCli(['check', '--json'], { cwd })).exitCode).toBe(1);
-    },
-  );
+  it('exits with 1 and names the place of what a box does not offer, which another box does', async () => {
+    const cwd = await makeWorkspace({
+      'deep-agents/echo/index.ts': `import { defineDeepAgent, svc } from '@svc/runtime';\n\nexport const use = () => svc.storage;\nexport default defineDeepAgent({ name: 'echo' });\n`,
+    });
+    const validate = async (contract: Contract) => {
+      const { url } = await startBox({ 'GET /api/contract': { body: contract } });
+      return runCli(['contract', 'validate', '--url', url, '--json'], { cwd });
+    };
+    const without = await validate(contractPayload({ storage: false }));
+    expect(without.exitCode).toBe(1);
+    const { code, details } = readError(without) as { code: string; details: { problems: unknown[] } };
+    expect(code).toBe('contract_invalid');
+    expect(details.problems).toEqual([
+      {
+        code: 'capability_missing',
+        message:
+          'This uses svc.storage, which needs the capability "storage.s3". The box does not offer it: run a version that does, or leave it out.',
+        file: 'deep-agents/echo/index.ts',
+        line: 3,
+        column: 26,
+        frame: expect.stringContaining('> 3 | export const use = () => svc.storage;') as string,
+      },
+    ]);
+    const whole = await validate(contractPayload());
+    expect([whole.exitCode, readDocument(whole)]).toMatchObject([0, { needs: ['ai.modelgateway', 'storage.s3'] }]);
+  });
 
   it('exits with 1 when the project has another version of the runtime', async () => {
     const cwd = await makeWorkspace({

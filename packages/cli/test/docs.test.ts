@@ -2,6 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { typecheck } from '../../compiler/test/_typecheck.ts';
+import { browser } from '../../runtime/test/_browser.ts';
+import { CHAT_MS } from '../../runtime/test/_guide-page.ts';
+import { describeWhen } from '../../runtime/test/require.ts';
+import { chatWithDesk } from './_desk-page.ts';
 import {
   bootPage,
   isFile,
@@ -39,6 +43,8 @@ interface Guide {
   model: boolean;
   /** The page edits files, and svc dev says what it makes of it. */
   edits?: true;
+  /** What the page says of a browser; `path` is that of one. */
+  browse?: (path: string, page: Page) => Promise<void>;
   /** What must hold after each block that is run, in the order of the page. */
   facts: Record<string, (ran: Ran, page: Page) => void | Promise<void>>;
 }
@@ -78,6 +84,12 @@ const NOT_RUN: Record<string, string> = {
       'needs nginx and Caddy; control-plane/test/proxies.test.ts runs them with it',
     ]),
   ),
+  ...Object.fromEntries(
+    ['plane', 'plane-up', 'plane-backup', 'plane-restore'].map((name) => [
+      `self-host.md#${name}`,
+      'needs a container engine and the image; e2e/plane-image.test.ts runs them',
+    ]),
+  ),
   'database.md#runs': 'a statement for a journal on PostgreSQL; sql-views.test.ts of the runtime runs it',
   'database.md#said': 'what svc dev says; the test of this page waits for it',
   'deploy.md#start': 'needs servers, and stays; e2e/deployed.test.ts runs it',
@@ -96,8 +108,8 @@ const NOT_RUN: Record<string, string> = {
   'refund-desk.md#provider': 'the box of this test has the same variable in its environment',
   'refund-desk.md#dev': 'stays; the box of this page is one',
   'refund-desk.md#react': 'needs a registry',
-  'refund-desk.md#page/index.html': 'loads what runtime/test/react.test.ts runs in a browser',
-  'refund-desk.md#page': 'stays; runtime/test/react.test.ts serves what it shows',
+  'refund-desk.md#page/index.html': 'built and opened by the test of this page in a browser',
+  'refund-desk.md#page': 'stays; the test of this page in a browser builds the same with Vite',
   'refund-desk.md#test-install': 'needs a registry; the workspace of this test is linked in the same way',
 };
 
@@ -139,6 +151,7 @@ const GUIDES: Guide[] = [
     file: 'docs/guide/refund-desk.md',
     model: true,
     edits: true,
+    browse: (path, { workspace, box }) => chatWithDesk(path, workspace, box),
     facts: {
       small({ stdout }) {
         expect(stdout).toContain('"refunded": 1900');
@@ -471,6 +484,11 @@ const GUIDES: Guide[] = [
         const picture = await fetch(part?.image_url.url ?? '');
         expect((await picture.arrayBuffer()).byteLength).toBe(30_000);
       },
+      async follow({ stdout }, { workspace }) {
+        const words = 'one two three four five six seven eight';
+        expect(Array.from(stdout.matchAll(/"delta":"([^"]*)"/g), ([, text]) => text).join('')).toBe(words);
+        expect(workspace.read('left.txt')).not.toContain('eight');
+      },
       stop({ stdout }) {
         expect(stdout).toMatch(/^HTTP\/1\.1 204 /);
       },
@@ -520,6 +538,11 @@ const GUIDES: Guide[] = [
           { publishedVersion: 2 },
           { publishedVersion: 1, latestVersion: 2 },
         ]);
+      },
+      async try({ stdout }, { box }) {
+        expect(stdout).toMatch(/"type":"RUN_FINISHED".*"outcome":\{"type":"success"\}/);
+        const { items } = await box.get<{ items: Run[] }>('/api/runs?kind=agent&limit=1');
+        expect(items).toMatchObject([{ attributes: { 'svc.prompt.instructions': expect.stringMatching(/@2$/) } }]);
       },
     },
   },
@@ -929,7 +952,7 @@ const GUIDES: Guide[] = [
 
 const rig = useRig();
 
-describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
+describe.each(GUIDES)('$file', ({ file, model, edits, facts, browse }) => {
   const blocks = readBlocks(file);
   const run = blocks.filter(({ name }) => Object.hasOwn(facts, name));
   const page = {} as Page;
@@ -945,6 +968,11 @@ describe.each(GUIDES)('$file', ({ file, model, edits, facts }) => {
     expect(ran).toMatchObject({ code: 0 });
     await facts[block.name]?.(ran, page);
   });
+
+  if (browse)
+    describeWhen(browser, 'in a browser', (path) => {
+      it('does what the page says', { timeout: CHAT_MS }, () => browse(path, page));
+    });
 
   it('has no problem in its files', async () => {
     const { items } = await page.box.get<{ items: ShownWorkflow[] }>('/api/workflows');

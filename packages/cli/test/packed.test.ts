@@ -71,19 +71,36 @@ describe('what is released', () => {
     ],
     [{ keywords: [] }, /^a needs a description and keywords\.$/],
     [{ publishConfig: {} }, /^a needs publishConfig\.access "public"\.$/],
+    [{ publishConfig: { access: 'public' } }, /^a needs publishConfig\.provenance true\.$/],
     [{ private: true }, /^a is private\.$/],
   ])('is not, with %j', (part, fault) => {
     const whole = { name: 'a', version: '1.0.0', description: 'A.', keywords: ['a'], license: 'MIT', files: ['dist'] };
-    const manifest = { ...whole, engines: { node: '>=20' }, publishConfig: { access: 'public' }, ...part };
+    const manifest = {
+      ...whole,
+      engines: { node: '>=20' },
+      publishConfig: { access: 'public', provenance: true },
+      ...part,
+    };
     const faults = listManifestFaults(manifest, { version: '1.0.0', ours: ['a', 'b'] });
     expect(faults).toContainEqual(expect.stringMatching(fault));
   });
 
+  it.each(manifests.map((manifest) => [manifest.name, manifest] as const))(
+    '%s names the repository it was built in, which is its homepage, and is published with provenance',
+    (_, manifest) => {
+      const repository = 'https://code.example/svc.git';
+      expect(toPublished(manifest, { repository })).toMatchObject({
+        repository: { type: 'git', url: repository },
+        homepage: repository,
+        publishConfig: { access: 'public', provenance: true },
+      });
+    },
+  );
+
   it('leads nowhere but to files that are in it', () => {
     const [runtime] = manifests.filter(({ name }) => name === '@svc/runtime');
-    const published = toPublished(runtime as Manifest, { repository: 'https://code.example/svc.git' });
+    const published = toPublished(runtime as Manifest, {});
     expect(JSON.stringify(published)).not.toMatch(/svc-source|devDependencies|\.\/src\//);
-    expect(published).toMatchObject({ repository: { type: 'git', url: 'https://code.example/svc.git' } });
     const faults = listFileFaults(
       ['package.json', 'bin.mjs', 'src/index.ts', 'dist/index.mjs', 'dist/a.mjs.map'],
       published,

@@ -140,13 +140,30 @@ describe('svc runs get', () => {
       inputTokens: 30,
       outputTokens: 12,
       totalTokens: 42,
+      cost: 0.0125,
     });
     const box = await startBox({ [`GET /api/runs/${run.runId}`]: { body: run } });
     const { stdout } = await runAgainst(box, ['runs', 'get', run.runId]);
     expect(stdout).toContain('greet  completed\n');
-    expect(stdout).toContain('  tokens    42 (in 30, out 12)\n');
+    expect(stdout).toContain('  tokens    42 (in 30, out 12)\n  cost      0.0125\n');
     expect(stdout).toContain('\ninput\n{\n  "name": "Ada"\n}\n\noutput\nline 1\nline 2\n');
     expect(stdout).not.toContain('session');
+  });
+
+  it.each([
+    [0, '  cost      0\n'],
+    [0.00000015, '  cost      0.00000015\n'],
+    [1_234.5, '  cost      1234.5\n'],
+  ])('says that %s is what its models cost', async (cost, line) => {
+    const run = createRun({ totalTokens: 42, cost });
+    const box = await startBox({ [`GET /api/runs/${run.runId}`]: { body: run } });
+    expect((await runAgainst(box, ['runs', 'get', run.runId])).stdout).toContain(line);
+  });
+
+  it('has no line of a cost where none of its models had a price', async () => {
+    const run = createRun({ totalTokens: 42 });
+    const box = await startBox({ [`GET /api/runs/${run.runId}`]: { body: run } });
+    expect((await runAgainst(box, ['runs', 'get', run.runId])).stdout).not.toContain('cost');
   });
 
   it('prints the error of a failed run', async () => {

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -57,6 +58,18 @@ describe('the site of the documentation', () => {
     expect(read('docs/guide/recipes.html')).toContain('<p class="file">workflows/digest.workflow.ts</p>');
   });
 
+  it('has a search that finds each recipe by its name, before all else', async () => {
+    const index = await openSearch(out);
+    const names = ['Cron', 'Human approval', 'Slack', 'E-mail', 'RAG'];
+    const first = names.map((name) => index.search(name)[0]);
+    expect(first.map((found) => [found?.title, found?.id])).toEqual(
+      names.map((name) => [name, `/docs/guide/recipes.html#${name.toLowerCase().replaceAll(' ', '-')}`]),
+    );
+    expect(index.search('useChat').slice(0, 3)).toContainEqual(
+      expect.objectContaining({ id: expect.stringContaining('/docs/guide/react.html#') as string }),
+    );
+  });
+
   it('gives what a page links that is no page', () => {
     expect(read('docs/reference/payloads.json')).toBe(readText('docs/reference/payloads.json'));
   });
@@ -90,6 +103,27 @@ function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-site-'));
   folders.push(folder);
   return folder;
+}
+
+interface Search {
+  search(words: string): { id: string; title: string }[];
+}
+
+/** The index that the site has, asked as its search box asks it. */
+async function openSearch(out: string): Promise<Search> {
+  const folder = join(out, 'assets/chunks');
+  const chunk = readdirSync(folder).find((file) => file.startsWith('@localSearchIndexroot')) ?? 'no index';
+  const { default: text } = (await import(join(folder, chunk))) as { default: string };
+  const { default: MiniSearch } = (await import(join(INSTALLED, '../minisearch/dist/es/index.js'))) as {
+    default: { loadJSON(text: string, options: object): Search };
+  };
+  const { default: config } = (await import(join(REPOSITORY, 'docs/.vitepress/config.mjs'))) as {
+    default: { themeConfig: { search: { options: { miniSearch: { searchOptions: object } } } } };
+  };
+  const { searchOptions } = config.themeConfig.search.options.miniSearch;
+  const asked = { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 }, ...searchOptions };
+  const fields = ['title', 'titles', 'text'];
+  return MiniSearch.loadJSON(text, { fields, storeFields: ['title', 'titles'], searchOptions: asked });
 }
 
 function build(root: string, args: string[] = []): Promise<{ code: number | null; output: string }> {

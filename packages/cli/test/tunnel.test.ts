@@ -328,7 +328,7 @@ describe('whoever goes', () => {
 
   it('without a word: the relay knows within two beats', async () => {
     const relay = await startRelay({ limits: { beatMs: 50 } });
-    const { token, publicUrl } = relay.create({ installationId: 'a' });
+    const { token, publicUrl } = await relay.create({ installationId: 'a' });
     // Answers the upgrade and nothing after it, as a machine that has gone to sleep.
     const socket = connect(relay.port, '127.0.0.1');
     socket.write(
@@ -357,7 +357,7 @@ describe('a tunnel', () => {
 
   it('has a name of 96 bits, and a token that is shown as a header or a subprotocol', async () => {
     const relay = await startRelay();
-    const { name, token, publicUrl, relayUrl } = relay.create({ installationId: 'a' });
+    const { name, token, publicUrl, relayUrl } = await relay.create({ installationId: 'a' });
     expect(name).toMatch(/^[\da-f]{24}$/);
     expect(publicUrl).toBe(`http://${name}.localhost:${relay.port}`);
     expect(relayUrl).toBe(`ws://localhost:${relay.port}/api/v1/tunnel`);
@@ -370,13 +370,13 @@ describe('a tunnel', () => {
   it('elsewhere is a name of its domain, with https where the control plane has it', async () => {
     const elsewhere = { domain: 'tunnel.example.com', publicUrl: () => 'https://studio.example.com' };
     const relay = await startRelay(elsewhere);
-    const { name, publicUrl, relayUrl } = relay.create({ installationId: 'a' });
+    const { name, publicUrl, relayUrl } = await relay.create({ installationId: 'a' });
     expect([publicUrl, relayUrl]).toEqual([
       `https://${name}.tunnel.example.com`,
       'wss://studio.example.com/api/v1/tunnel',
     ]);
     const nowhere = await startRelay({ ...elsewhere, domain: 'localhost' });
-    expect(() => nowhere.create({ installationId: 'a' })).toThrow(/sets PLANE_TUNNEL_DOMAIN/);
+    await expect(nowhere.create({ installationId: 'a' })).rejects.toThrow(/sets PLANE_TUNNEL_DOMAIN/);
   });
 
   it('is one of so many of a person, and of a relay; one that comes back adds none', async () => {
@@ -387,14 +387,15 @@ describe('a tunnel', () => {
       await once(socket, 'open');
       return socket;
     };
-    const make = (installationId: string, userId: string) => relay.create({ installationId, userId }).token;
-    const [first] = [await hold(make('one', 'ada')), await hold(make('two', 'ada'))];
-    expect(await attach(relay, make('three', 'ada'))).toBe(503);
-    const again = await hold(make('two', 'ada'));
-    await hold(make('three', 'bo'));
-    expect(await attach(relay, make('four', 'cy'))).toBe(503);
+    const make = async (installationId: string, userId: string) =>
+      (await relay.create({ installationId, userId })).token;
+    const [first] = [await hold(await make('one', 'ada')), await hold(await make('two', 'ada'))];
+    expect(await attach(relay, await make('three', 'ada'))).toBe(503);
+    const again = await hold(await make('two', 'ada'));
+    await hold(await make('three', 'bo'));
+    expect(await attach(relay, await make('four', 'cy'))).toBe(503);
     first?.terminate();
-    await vi.waitUntil(async () => (await attach(relay, make('four', 'cy'))) === 101);
+    await vi.waitUntil(async () => (await attach(relay, await make('four', 'cy'))) === 101);
     expect(again.readyState).toBe(WebSocket.OPEN);
   });
 
@@ -413,7 +414,7 @@ describe('a tunnel', () => {
     let time = Date.now();
     const relay = await startRelay({ now: () => time, limits: { beatMs: 50 } });
     const tunnel = await openTunnel(relay, await startBehind((_, response) => response.end('open')), 'one');
-    const { token } = relay.create({ installationId: 'two' });
+    const { token } = await relay.create({ installationId: 'two' });
     time += 8 * 3_600_000 - 1;
     expect((await ask(relay, tunnel.host)).status).toBe(200);
     time += 1;
@@ -426,8 +427,8 @@ describe('a tunnel', () => {
   it('is known to a relay that starts anew, until a newer one is opened', async () => {
     const key = randomBytes(32);
     const first = await startRelay({ key });
-    const old = first.create({ installationId: 'one' });
-    const newer = first.create({ installationId: 'one' });
+    const old = await first.create({ installationId: 'one' });
+    const newer = await first.create({ installationId: 'one' });
     const second = await startRelay({ key });
     expect(await attach(second, old.token)).toBe(101);
     expect(await attach(second, newer.token)).toBe(101);

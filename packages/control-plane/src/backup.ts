@@ -37,8 +37,8 @@ const ENDED: readonly string[] = [
   'plane_signing_keys',
 ];
 
-/** What a backup does not have: besides those, what is counted for a minute, and what the database itself knows. */
-export const LEFT_OUT: readonly string[] = [...ENDED, 'plane_attempts', 'plane_migrations'];
+/** What a backup does not have: besides those, what is counted for a minute, where tunnels are, and what the database itself knows. */
+export const LEFT_OUT: readonly string[] = [...ENDED, 'plane_attempts', 'plane_migrations', 'plane_tunnels'];
 
 /** Takes the lines of a backup. */
 export type Write = (line: string) => Promise<void>;
@@ -116,6 +116,9 @@ export async function restore(
 
 const PAGE = 1_000;
 
+/** Members of rows in a backup of an earlier version that are kept no more. */
+const DROPPED: Readonly<Record<string, readonly string[]>> = { plane_deployments: ['secret'] };
+
 interface Line {
   table: unknown;
   row: unknown;
@@ -134,11 +137,11 @@ async function insert(tx: Queries, { table, row }: Partial<Line>): Promise<numbe
   if (ENDED.includes(String(table))) return 1;
   const known = TABLES.find((one) => one.table === table);
   if (!known || typeof row !== 'object' || row === null) throw noBackup();
-  const names = Object.keys(row);
+  const names = Object.keys(row).filter((name) => !DROPPED[known.table]?.includes(name));
   // Names become part of a statement.
   if (names.length === 0 || !names.every((name) => /^[a-z]+$/i.test(name))) throw noBackup();
   const columns = names.map((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
-  const values = Object.values(row) as (string | number | null)[];
+  const values = names.map((name) => (row as Record<string, string | number | null>)[name] ?? null);
   const list = values.slice(1).reduce((all, value) => sql`${all}, ${value}`, sql`${values[0] ?? null}`);
   return tx.run(sql`insert into ${raw(known.table)} (${raw(columns.join(', '))}) values (${list})`);
 }

@@ -56,7 +56,7 @@ export const VARIABLES = {
     mode: 'full',
   },
   PLANE_SECRET_KEY: {
-    purpose: 'Seals the signing keys and the secrets of boxes. There is no recovery when it is lost.',
+    purpose: 'Seals the signing keys. There is no recovery when it is lost.',
     make: 'openssl rand -base64 32',
     mode: 'full',
   },
@@ -70,9 +70,21 @@ export const VARIABLES = {
     make: 'echo tunnel.example.com',
     mode: 'full',
   },
+  PLANE_INTERNAL_URL: {
+    purpose:
+      'Where other control planes on the same database reach this one, which pass on to it what is asked of its tunnels. Default: they answer 502.',
+    make: 'echo "http://10.0.0.3:3000"',
+    mode: 'full',
+  },
   PLANE_OIDC_ISSUER: {
     purpose: 'The OpenID Connect provider people may sign in with. Asks for the client id and secret, too.',
     make: 'echo "https://accounts.example.com"',
+    mode: 'full',
+  },
+  PLANE_PASSWORD_SIGNUP: {
+    purpose:
+      '0: new people come by that provider alone, which has proved their address. Who has a password keeps it. Default: 1.',
+    make: 'echo 0',
     mode: 'full',
   },
   PLANE_OIDC_CLIENT_ID: { purpose: 'The client id at that provider.', make: 'echo svc-studio', mode: 'full' },
@@ -112,6 +124,10 @@ export interface FullSettings {
   secretKey: string;
   allowPrivate: boolean;
   tunnelDomain: string;
+  /** Where other control planes reach this one, without a slash at the end. */
+  internalUrl: string | undefined;
+  /** Whether new people may come with a password. */
+  passwordSignup: boolean;
   oidc: { issuer: string; clientId: string; clientSecret: string } | undefined;
 }
 
@@ -151,6 +167,8 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
             secretKey: read('PLANE_SECRET_KEY') ?? '',
             allowPrivate: read('PLANE_ALLOW_PRIVATE') === '1',
             tunnelDomain: read('PLANE_TUNNEL_DOMAIN') ?? 'localhost',
+            passwordSignup: read('PLANE_PASSWORD_SIGNUP') !== '0',
+            internalUrl: read('PLANE_INTERNAL_URL')?.replace(/\/+$/, ''),
             oidc:
               oidcIssuer === undefined
                 ? undefined
@@ -216,10 +234,17 @@ const RULES: Partial<Record<VariableName, (value: string | undefined, read: Read
     value === undefined || /^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/.test(value)
       ? undefined
       : `is "${value}", which is no domain`,
+  PLANE_INTERNAL_URL: (value) => explainOrigin(value),
   PLANE_OIDC_ISSUER: (value, read) => {
     if (value !== undefined) return explainOrigin(value, { allowsPath: true });
     const other = (['PLANE_OIDC_CLIENT_ID', 'PLANE_OIDC_CLIENT_SECRET'] as const).find((name) => read(name));
     return other && `is missing, and ${other} is set`;
+  },
+  PLANE_PASSWORD_SIGNUP: (value, read) => {
+    if (value !== undefined && value !== '0' && value !== '1') return `is "${value}", which is neither 0 nor 1`;
+    return value === '0' && !read('PLANE_OIDC_ISSUER')
+      ? 'is 0, and PLANE_OIDC_ISSUER is missing: nobody could sign up'
+      : undefined;
   },
   PLANE_OIDC_CLIENT_ID: (value, read) =>
     value === undefined && read('PLANE_OIDC_ISSUER') ? 'is missing, and PLANE_OIDC_ISSUER is set' : undefined,

@@ -39,6 +39,7 @@ export const ERROR_STATUS = {
   runtime_unreachable: 502,
   provider_unavailable: 502,
   tunnel_closed: 502,
+  tunnel_elsewhere: 502,
   tunnel_busy: 503,
   tunnel_unavailable: 503,
   store_unavailable: 503,

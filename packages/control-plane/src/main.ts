@@ -43,17 +43,26 @@ async function serve(env: NodeJS.ProcessEnv): Promise<number> {
 const USAGE =
   'Usage: svc-control-plane [backup <file> | restore <file> | reset-password <e-mail address> | rotate-keys [--revoke]]';
 
+/** In the place of a file: stdout, or stdin. */
+const STREAM = '-';
+
 /** Answers what is said of it on stderr. */
 type Command = (full: FullSettings, given: string) => Promise<string>;
 
 const COMMANDS: Record<string, Command> = {
   async backup(full, file) {
-    const { backUpToFile } = await import('./backup-file.ts');
-    return `Backed up ${await backUpToFile(full, file)} rows.`;
+    const rows =
+      file === STREAM
+        ? await (await import('./backup-stream.ts')).backUpToStream(full, process.stdout)
+        : await (await import('./backup-file.ts')).backUpToFile(full, file);
+    return `Backed up ${rows} rows.`;
   },
   async restore(full, file) {
-    const { restoreFromFile } = await import('./backup-file.ts');
-    return `Restored ${await restoreFromFile(full, file)} rows.`;
+    const rows =
+      file === STREAM
+        ? await (await import('./backup-stream.ts')).restoreFromStream(full, process.stdin)
+        : await (await import('./backup-file.ts')).restoreFromFile(full, file);
+    return `Restored ${rows} rows.`;
   },
   async 'reset-password'(full, address) {
     const { resetPassword } = await import('./recovery.ts');

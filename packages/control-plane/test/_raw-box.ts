@@ -11,6 +11,9 @@ export interface RawBoxOptions {
   isEnd?: boolean;
 }
 
+/** Frames without an end, in place of an answer. */
+export type Flood = 'headers' | 'settings' | 'pings';
+
 /** What attaches to a tunnel and is no `svc dev`: HTTP/2 written by hand, which answers every request with one head. */
 export async function attachRawBox({ relayUrl, token, status, isEnd = false }: RawBoxOptions): Promise<WebSocket> {
   const socket = new WebSocket(relayUrl, ['svc-tunnel', token]);
@@ -39,7 +42,53 @@ export async function attachRawBox({ relayUrl, token, status, isEnd = false }: R
   return socket;
 }
 
+/**
+ * The same, which answers the first request with a flood, as fast as it is taken. Answers how much was sent of it when the
+ * connection was closed, or at `most` bytes.
+ */
+export async function attachFlood(
+  { relayUrl, token }: Pick<RawBoxOptions, 'relayUrl' | 'token'>,
+  { flood, most }: { flood: Flood; most: number },
+): Promise<{ ended: Promise<{ sent: number; isClosed: boolean }> }> {
+  const socket = new WebSocket(relayUrl, ['svc-tunnel', token]);
+  let sent = 0;
+  const ended = new Promise<{ sent: number; isClosed: boolean }>((resolve) => {
+    const end = () => resolve({ sent, isClosed: socket.readyState !== socket.OPEN });
+    socket.once('close', end);
+    socket.once('message', () => {
+      socket.send(toFrame(SETTINGS, 0, 0));
+      // The first stream of a client is 1.
+      if (flood === 'headers') socket.send(toFrame(HEADERS, 0, 1, toHead('200')));
+      const part = makeFlood(flood);
+      const go = (): void => {
+        if (socket.readyState !== socket.OPEN || sent >= most) return end();
+        sent += part.length;
+        socket.send(part, () => setImmediate(go));
+      };
+      go();
+    });
+  });
+  socket.on('error', () => {});
+  onTestFinished(() => socket.terminate());
+  await once(socket, 'open');
+  return { ended };
+}
+
 // --- internal ---
+
+/** About 64 KiB. */
+function makeFlood(flood: Flood): Buffer {
+  if (flood === 'settings') return Buffer.concat(Array.from({ length: 7_000 }, () => toFrame(SETTINGS, 0, 0)));
+  if (flood === 'pings')
+    return Buffer.concat(Array.from({ length: 3_800 }, () => toFrame(PING, 0, 0, Buffer.alloc(PING_BYTES))));
+  // Literals that are kept in no table: "a": 100 bytes.
+  const value = Buffer.concat([Buffer.from([0, 1, 97, 100]), Buffer.alloc(100, 98)]);
+  return toFrame(CONTINUATION, 0, 1, Buffer.concat(Array.from({ length: 150 }, () => value)));
+}
+
+const PING = 6;
+const PING_BYTES = 8;
+const CONTINUATION = 9;
 
 /** Bytes of what a client of HTTP/2 begins with. */
 const PREFACE = 24;

@@ -30,17 +30,8 @@ export class Victim {
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, ['--import', toUrl(PATHS.dieAtWrite).href, fileURLToPath(toUrl(PATHS.bin))], {
-      env: {
-        ...process.env,
-        ...this.#env,
-        HOST: '127.0.0.1',
-        PORT: '0',
-        PLANE_SECRET_KEY: SECRET_KEY,
-        SVC_TEST_ARM: this.#arm,
-        SVC_SQLITE_DRIVER: 'better-sqlite3',
-        SVC_LOG_LEVEL: 'error',
-      },
+    const child = spawn(process.execPath, toProgram(), {
+      env: { ...process.env, ...this.#env, HOST: '127.0.0.1', PORT: '0', ...toEnv(this.#arm) },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;
@@ -71,6 +62,32 @@ export class Victim {
   }
 }
 
+/**
+ * Runs a command of `svc-control-plane` that dies at its first write, then at another `step` writes later …, until it does not.
+ * Answers how often it died.
+ */
+export async function dieAtEachWrite(
+  env: Record<string, string>,
+  args: string[],
+  check: () => Promise<void>,
+  step = 1,
+): Promise<number> {
+  const arm = join(makeFolder(), 'arm');
+  for (let deaths = 0; ; deaths++) {
+    writeFileSync(arm, String(1 + deaths * step));
+    const child = spawn(process.execPath, [...toProgram(), ...args], {
+      env: { ...process.env, ...env, ...toEnv(arm) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.on('data', (part) => (said += String(part)));
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (code === 0) return deaths;
+    if (code !== null) throw new Error(said);
+    await check();
+  }
+}
+
 /** The driver whose statements can be counted, the others being as synchronous, and what is built. */
 export async function canDie(): Promise<Requirement<true>> {
   const { opener } = await findSqlite('better-sqlite3');
@@ -82,6 +99,19 @@ export async function canDie(): Promise<Requirement<true>> {
 }
 
 // --- internal ---
+
+function toProgram(): string[] {
+  return ['--import', toUrl(PATHS.dieAtWrite).href, fileURLToPath(toUrl(PATHS.bin))];
+}
+
+function toEnv(arm: string): Record<string, string> {
+  return {
+    PLANE_SECRET_KEY: SECRET_KEY,
+    SVC_TEST_ARM: arm,
+    SVC_SQLITE_DRIVER: 'better-sqlite3',
+    SVC_LOG_LEVEL: 'error',
+  };
+}
 
 function toUrl(path: string): URL {
   return new URL(path, import.meta.url);

@@ -1,8 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { text as readAll } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { LEFT_OUT, TABLES } from '../src/backup.ts';
 import { backUpToFile, restoreFromFile } from '../src/backup-file.ts';
+import { backUpToStream, restoreFromStream } from '../src/backup-stream.ts';
 import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
 import { openStore } from '../src/plane.ts';
@@ -44,6 +47,33 @@ describe.each(STORES)('a backup of a control plane on %s', (store) => {
   });
 });
 
+describe.each(STORES)('a backup in a stream, of a control plane on %s', (store) => {
+  test('is what a file would have been, and one that breaks off leaves nothing', async () => {
+    const env = await makeStore(store);
+    const plane = await startPlane({ env });
+    await signUpFirst(plane);
+    const output = new PassThrough();
+    const [rows, text] = await Promise.all([
+      backUpToStream(toFull(env), output).finally(() => output.end()),
+      readAll(output),
+    ]);
+    expect(text.trimEnd().split('\n')).toHaveLength(rows + 2);
+    const target = await makeStore(store);
+    const broken = Readable.from([text.slice(0, -20)]);
+    await expect(restoreFromStream(toFull(target), broken)).rejects.toMatchObject({ code: 'invalid_request' });
+    expect(await restoreFromStream(toFull(target), Readable.from([text]))).toBe(rows);
+    expect((await logIn(await startPlane({ env: target }), PERSON.email)).status).toBe(200);
+  });
+
+  test('whose reader goes is one that has failed', async () => {
+    const env = await makeStore(store);
+    await signUpFirst(await startPlane({ env }));
+    const output = new PassThrough();
+    output.destroy();
+    await expect(backUpToStream(toFull(env), output)).rejects.toThrow(/destroyed/);
+  });
+});
+
 describe.each(STORES)('a control plane that is restored on %s', (store) => {
   const start = async () => {
     const env = await makeStore(store);
@@ -82,20 +112,27 @@ describe.each(STORES)('a control plane that is restored on %s', (store) => {
 
   test('of a backup that has more in it than one of this version leaves that out', async () => {
     const { env, plane, ada } = await start();
+    const made = await askJson(plane, 'POST /api/v1/installations', { cookie: ada.cookie, body: { name: 'shop' } });
+    const installationId = made.body.id as string;
     const file = join(makeFolder(), 'plane.backup');
     const rows = await backUpToFile(toFull(env), file);
     await plane.close();
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     const session = { id: 'x', secretHash: 'x', userId: ada.userId, createdAt: 1, seenAt: 1, expiresAt: 9e12 };
     const old = [...lines.slice(0, -1), JSON.stringify({ table: 'plane_sessions', row: session })];
+    const box = { installationId, url: 'https://box.example', imageTag: 'a', contract: 1, secret: 'sealed' };
+    const deployment = { ...box, registeredAt: 1, registeredBy: ada.userId };
+    old.push(JSON.stringify({ table: 'plane_deployments', row: deployment }));
     const earlier = join(makeFolder(), 'earlier.backup');
-    writeFileSync(earlier, `${[...old, JSON.stringify({ end: rows + 1 })].join('\n')}\n`);
+    writeFileSync(earlier, `${[...old, JSON.stringify({ end: rows + 2 })].join('\n')}\n`);
     const target = await makeStore(store);
-    expect(await restoreFromFile(toFull(target), earlier)).toBe(rows + 1);
+    expect(await restoreFromFile(toFull(target), earlier)).toBe(rows + 2);
     const restored = await startPlane({ env: target });
     const cookie = cookieOf(await logIn(restored, ada.email));
     const { items } = (await askJson(restored, 'GET /api/v1/sessions', { cookie })).body;
     expect(items).toHaveLength(1);
+    const shop = await askJson(restored, `GET /api/v1/installations/${installationId}`, { cookie });
+    expect(shop.body.deployment).toMatchObject({ url: 'https://box.example' });
   });
 });
 

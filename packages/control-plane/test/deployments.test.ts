@@ -1,15 +1,15 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import dns from 'node:dns';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { syncBuiltinESMExports } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
 import { openStore } from '../src/plane.ts';
 import { addInstallation, mint, openBox } from './_box.ts';
+import { fakeLookup } from './_lookup.ts';
 import { ask, signUpFirst } from './_people.ts';
 import type { Loose } from './_people.ts';
 import { makeClock, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
@@ -334,6 +334,23 @@ describe('an address', () => {
     expect((await link({ url: `http://box.test:${port}` })).status).toBe(200);
   });
 
+  test.each(['gzip', 'br', 'deflate'])(
+    'whose answer is a bomb of %s is none of a box, and costs next to nothing',
+    async (encoding) => {
+      const { link, read } = await start();
+      const pack = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[encoding as 'gzip'];
+      const bomb = pack(Buffer.alloc(256 * 1_048_576));
+      expect(bomb.length).toBeLessThan(300_000);
+      const bad = await serve((_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding }).end(bomb);
+      });
+      const before = process.memoryUsage().rss;
+      const { status, body } = await link({ url: bad.url });
+      expect([status, body.code, await read()]).toStrictEqual([422, 'box_unreachable', null]);
+      expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1_048_576);
+    },
+  );
+
   test('of several that a name leads to none may be private', async () => {
     const { link } = await start({ PLANE_ALLOW_PRIVATE: '0' });
     fakeLookup((name) => (name === 'box.test' ? ['93.184.215.14', '10.0.0.1'] : undefined));
@@ -342,28 +359,6 @@ describe('an address', () => {
 });
 
 // --- internal ---
-
-/** Names as `answer` has them; undefined: as they are. Answers how often one was asked for. */
-function fakeLookup(answer: (name: string) => string[] | undefined): () => number {
-  const original = dns.lookup;
-  let asked = 0;
-  const fake = (name: string, options: dns.LookupAllOptions, done: (...result: unknown[]) => void) => {
-    const addresses = answer(name);
-    if (!addresses) return (original as (...given: unknown[]) => void)(name, options, done);
-    asked += 1;
-    return done(
-      null,
-      addresses.map((address) => ({ address, family: 4 })),
-    );
-  };
-  dns.lookup = fake as unknown as typeof dns.lookup;
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    dns.lookup = original;
-    syncBuiltinESMExports();
-  });
-  return () => asked;
-}
 
 async function readDeployments(env: Record<string, string>): Promise<object[]> {
   const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, ...env });

@@ -16,11 +16,11 @@ describe.each(STORES)('invites on %s', (store) => {
     expect(url).toBe(`${plane.url}/invite#${token}`);
     expect((await ask(plane, `GET ${path}`, { cookie })).body).toStrictEqual({ items: [shown] });
     const preview = await ask(plane, 'POST /api/v1/invites/preview', { body: { token } });
-    expect(preview.body).toMatchObject({
+    expect(preview.body).toStrictEqual({
       email: BO,
       role: 'member',
       organization: { name: 'Acme' },
-      hasAccount: false,
+      expiresAt: shown.expiresAt,
     });
     const body = { email: BO, password: PASSWORD, name: 'Bo', invite: token };
     const other = await ask(plane, 'POST /api/v1/auth/signup', { body: { ...body, email: 'eve@example.com' } });
@@ -51,6 +51,39 @@ describe.each(STORES)('invites on %s', (store) => {
     expect([accepted.status, accepted.body.organization]).toMatchObject([200, { id: second, role: 'admin' }]);
     const again = await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email: BO, role: 'admin' } });
     expect([again.status, again.body.code]).toStrictEqual([409, 'already_member']);
+  });
+
+  test('who invites a stranger is told by the invite nothing of the account it has, and by a sign-up seldom', async () => {
+    const clock = makeClock();
+    const plane = await startPlane({ store, now: clock.now });
+    const ada = await signUpFirst(plane);
+    const eve = await addPerson(plane, ada, { email: 'eve@example.com', role: 'viewer' });
+    const strangers = [];
+    for (let n = 0; n < 7; n++)
+      strangers.push(await addPerson(plane, ada, { email: `s${n}@example.com`, role: 'member' }));
+    const own = (await ask(plane, 'POST /api/v1/orgs', { ...eve, body: { name: 'Own' } })).body.id;
+    const invite = async (email: string) =>
+      (await ask(plane, `POST /api/v1/orgs/${own}/invites`, { ...eve, body: { email, role: 'member' } })).body.token;
+    const preview = async (token: string) => {
+      const { status, body } = await ask(plane, 'POST /api/v1/invites/preview', { body: { token } });
+      return [status, Object.keys(body), body.role];
+    };
+    const tokens = [];
+    for (const { email } of strangers) tokens.push(await invite(email));
+    expect(await preview(tokens[0])).toStrictEqual(await preview(await invite('nobody@example.com')));
+    const signUp = async (email: string, token: string) =>
+      (
+        await ask(plane, 'POST /api/v1/auth/signup', {
+          body: { email, password: PASSWORD, name: 'Eve', invite: token },
+        })
+      ).body.code;
+    const codes = [];
+    for (const [n, token] of tokens.entries()) codes.push(await signUp(`s${n}@example.com`, token));
+    expect(codes).toStrictEqual([...Array.from({ length: 5 }, () => 'account_exists'), 'rate_limited', 'rate_limited']);
+    // Nor is an address without an account told from one then.
+    expect(await signUp('nobody@example.com', await invite('nobody@example.com'))).toBe('rate_limited');
+    clock.move(2 * 60_000);
+    expect(await signUp('nobody@example.com', await invite('nobody@example.com'))).toBeUndefined();
   });
 
   test('of two who use an invite at once one is let in', async () => {

@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { startProvider } from './_oidc-provider.ts';
 import type { Provider } from './_oidc-provider.ts';
-import { addPerson, ask, logIn, signUpFirst } from './_people.ts';
-import { makeClock, startPlane, STORES } from './_setup.ts';
+import { readSettings } from '../src/config.ts';
+import { resetPassword } from '../src/recovery.ts';
+import { addPerson, ask, logIn, PASSWORD, signUpFirst } from './_people.ts';
+import { makeClock, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
 
 /** A browser: it keeps cookies by name and goes where it is sent, one step at a time. */
@@ -84,6 +86,45 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
     });
     expect((await ask(plane, `GET ${path}`, { cookie: ada.cookie })).body.items).toStrictEqual([]);
     expect((await logIn(plane, 'bo@example.com', 'no password was set')).status).toBe(401);
+  });
+
+  test('where new people come by the provider alone, nobody takes an address by an invite for it', async () => {
+    const provider = await startProvider();
+    const env = { ...provider.env, ...(await makeStore(store)) };
+    const plane = await startPlane({ env });
+    const ada = await signUpFirst(plane);
+    const path = `/api/v1/orgs/${ada.organizationId}/invites`;
+    const invite = async (email: string) =>
+      (await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email, role: 'viewer' } })).body.token;
+    const token = await invite('bo@example.com');
+    await plane.close();
+    const strict = await startPlane({ env: { ...env, PLANE_PASSWORD_SIGNUP: '0' } });
+    expect((await ask(strict, 'GET /api/v1/auth/methods')).body.signup).toBe('provider');
+    const squatter = { email: 'bo@example.com', password: PASSWORD, name: 'Eve', invite: token };
+    const refused = await ask(strict, 'POST /api/v1/auth/signup', { body: squatter });
+    expect([refused.status, refused.body.code]).toStrictEqual([403, 'signup_closed']);
+    // Who has the address has its invites with it, and who had a password before signs in as before.
+    provider.person = { sub: 'u2', email: 'bo@example.com', email_verified: true };
+    const browser = new Browser(strict);
+    expect(await browser.signIn()).toBe('/');
+    expect((await browser.me()).body).toMatchObject({ organization: { id: ada.organizationId, role: 'viewer' } });
+    expect((await logIn(strict, ada.email)).status).toBe(200);
+  });
+
+  test('an address that was squatted is given to who has it, by whoever runs the control plane', async () => {
+    const provider = await startProvider();
+    const env = { ...provider.env, ...(await makeStore(store)) };
+    const plane = await startPlane({ env });
+    const ada = await signUpFirst(plane);
+    const squatted = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
+    provider.person = { sub: 'u2', email: 'bo@example.com', email_verified: true };
+    expect(await new Browser(plane).signIn()).toBe('/login?error=account_exists');
+    const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, ...env });
+    if (!full) throw new Error('The full mode has a store.');
+    const { password } = await resetPassword(full, 'bo@example.com');
+    expect((await ask(plane, 'GET /api/v1/me', { cookie: squatted.cookie })).status).toBe(401);
+    expect((await logIn(plane, 'bo@example.com')).status).toBe(401);
+    expect((await logIn(plane, 'bo@example.com', password)).body.user.id).toBe(squatted.userId);
   });
 
   test('an account with a password is linked by who is signed in to it, never by its address', async () => {

@@ -12,6 +12,7 @@ import { findPagesFolder, readPages } from '../src/pages/files.ts';
 import { createPages } from '../src/pages/serve.ts';
 import { makeFolder, startPlane, startStandalone } from './_setup.ts';
 import { isGood, signInCli } from './_oauth.ts';
+import { startProvider } from './_oidc-provider.ts';
 import { ask, PASSWORD, signUpFirst } from './_people.ts';
 import { sendBytes, TOKEN } from './_operator.ts';
 
@@ -281,11 +282,23 @@ describeWhen(browser, 'in a browser', (path) => {
     await other.goto(url);
     await shows(other, 'bob@example.com');
     expect(await listBarriers(other)).toEqual([]);
+    // One way in for who is new here, and one for who is not: the page does not say which it is.
+    await shows(other, 'Sign in with that address');
     await fill(other, { name: 'Bob', password: PASSWORD });
     await press(other, '#signup button');
     await shows(other, 'Acme, as member');
     await other.goto(`${plane.url}/invite#svi_none`);
     await shows(other, 'This invite is not good');
+  });
+
+  test('where new people come by the provider alone, pages offer them that', async () => {
+    const provider = await startProvider();
+    const plane = await startPlane({ env: { ...provider.env, PLANE_PASSWORD_SIGNUP: '0' } });
+    const page = await openPage(path);
+    await page.goto(`${plane.url}/signup`);
+    await shows(page, 'New people come by the identity provider here');
+    expect(await text(page)).not.toContain('At least 12 characters');
+    expect(await listBarriers(page)).toEqual([]);
   });
 
   test('a person sees where it is signed in, signs the others out, and deletes what it has', async () => {

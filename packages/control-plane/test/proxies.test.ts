@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeWhen } from '../../runtime/test/require.ts';
 import type { Requirement } from '../../runtime/test/require.ts';
-import { makeFolder, startStandalone } from './_setup.ts';
+import { findPort, makeFolder, startStandalone } from './_setup.ts';
 
 // The examples of docs/guide/self-host.md, as they stand there but for addresses and certificates.
 
@@ -28,15 +28,6 @@ function exampleOf(language: string): string {
   const [, text] = new RegExp(`^\`\`\`${language} \\w+\n([^]*?)^\`\`\`$`, 'm').exec(GUIDE) ?? [];
   if (text === undefined) throw new Error(`The guide has no example of ${language}.`);
   return text;
-}
-
-/** Ports nothing listens on at this moment. */
-async function findPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 /** A box that answers word by word, when it is let go on, and counts what it is sent. */

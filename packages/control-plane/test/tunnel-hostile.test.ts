@@ -1,7 +1,7 @@
 import { request as send } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { ask, signUpFirst } from './_people.ts';
-import { attachRawBox } from './_raw-box.ts';
+import { attachFlood, attachRawBox } from './_raw-box.ts';
 import { startPlane } from './_setup.ts';
 
 describe('an answer with a status that is none', () => {
@@ -26,6 +26,38 @@ describe('an answer with a status that is none', () => {
           'tunnel_closed',
           'application/json; charset=utf-8',
         ]);
+      expect((await ask(plane, 'GET /live')).status).toBe(200);
+    },
+  );
+});
+
+describe('a box that sends without an end', () => {
+  test.each(['headers', 'settings', 'pings'] as const)(
+    '%s is cut off, and costs others neither time nor memory',
+    async (flood) => {
+      const plane = await startPlane();
+      const { cookie } = await signUpFirst(plane);
+      const { id } = (await ask(plane, 'POST /api/v1/installations', { cookie, body: { name: 'desk' } })).body;
+      const { body } = await ask(plane, `POST /api/v1/installations/${id}/tunnel`, { cookie });
+      const before = process.memoryUsage().rss;
+      const { ended } = await attachFlood(body, { flood, most: 512 * 1_048_576 });
+      const asked = askHost(plane.url, body.publicUrl);
+      const over = new AbortController();
+      let longest = 0;
+      const watched = (async () => {
+        while (!over.signal.aborted) {
+          const began = performance.now();
+          expect((await ask(plane, 'GET /live')).status).toBe(200);
+          longest = Math.max(longest, performance.now() - began);
+          await new Promise((done) => setTimeout(done, 10));
+        }
+      })();
+      const { isClosed } = await ended.finally(() => over.abort());
+      await watched;
+      expect(isClosed).toBe(true);
+      expect(longest).toBeLessThan(2_000);
+      expect(process.memoryUsage().rss - before).toBeLessThan(256 * 1_048_576);
+      expect((await asked)[0]).toBe(502);
       expect((await ask(plane, 'GET /live')).status).toBe(200);
     },
   );

@@ -94,10 +94,6 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     const text = page.getByLabel('Text, from version 1');
     await text.fill('Be kind, and what I have typed.');
     await ask(`POST /api/prompts/${String(id)}/versions`, { text: 'Be strict.' });
-    // No event tells of it: it is seen when it is read anew.
-    await page.getByRole('tab', { name: 'Versions' }).click();
-    await page.reload();
-    await page.getByRole('tab', { name: 'Text' }).click();
     await page.getByText(/Meanwhile .* has made version 2/).waitFor();
     expect(await text.inputValue()).toBe('Be kind, and what I have typed.');
     expect(await page.getByRole('button', { name: 'Save as a draft' }).isDisabled()).toBe(true);

@@ -1,17 +1,29 @@
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createHook } from '../../runtime/src/engine/primitives/hook.ts';
 import { sleep } from '../../runtime/src/engine/primitives/sleep.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { call, finish, startWorkflow, toStep, untilStatus } from '../../runtime/test/_setup.ts';
+import { svc } from '../../runtime/src/svc.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202egnp.exe';
 
+/** So many objects are recorded in another way. */
+const MANY = Array.from({ length: 200 }, (_, n) => ({ n }));
+
 const reserve = toStep('reserve', (order: unknown) => ({ reserved: order }));
 const charge = toStep('charge', () => {
   throw Object.assign(new Error(`The card was refused. ${HOSTILE}`), { fatal: true });
 });
+const flaky = toStep('flaky', () => {
+  tries += 1;
+  if (tries < 3) throw new Error(`Not yet. ${HOSTILE}`);
+  return tries;
+});
+Object.assign(flaky, { backoff: { initial: '150ms', factor: 1, max: '150ms' } });
+let tries = 0;
 const many = toStep('many', (n: number) => n);
 
 const PROGRAM = {
@@ -25,6 +37,9 @@ const PROGRAM = {
     },
     hook: { run: async () => createHook({ token: 'never' }) },
     greet: { run: async (input: unknown) => reserve(input) },
+    tried: { run: async () => [await reserve({}), await flaky()] },
+    outer: { run: async (input: unknown) => [await reserve(input), await svc.workflows.startAndWait('inner', input)] },
+    inner: { run: async (input: unknown) => reserve({ inner: input }) },
     wave: { run: async (input: unknown) => reserve(input) },
     long: {
       async run() {
@@ -46,7 +61,11 @@ describeWhen(browser, 'Runs and Run', (path) => {
     const page = await open(studio('/runs'));
     await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
     await page.getByRole('searchbox', { name: 'Input or output holds' }).fill('o-77');
-    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    await page
+      .getByRole('status')
+      .getByText(/1 of all \d+ runs holds “o-77”/)
+      .waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
     expect(new URL(page.url()).searchParams.get('has')).toBe('o-77');
     expect(await listBarriers(page)).toEqual([]);
     await page.getByRole('row').getByRole('link').focus();
@@ -63,6 +82,61 @@ describeWhen(browser, 'Runs and Run', (path) => {
     await keepPicture(page, 'run-failed');
     await page.reload();
     await page.getByRole('region', { name: 'Details' }).getByRole('group', { name: 'Error' }).waitFor();
+  });
+
+  test('the oldest of many runs is found by what stands deep in its input, and further back when asked', async () => {
+    const { box, studio } = served();
+    const wanted = await startWorkflow(box, 'greet', { note: `${'x'.repeat(5_000)}needle "7"`, list: MANY });
+    await finish(box, wanted);
+    for (let n = 0; n < 60; n++) await startWorkflow(box, 'greet', { n });
+    const page = await open(studio('/runs'));
+    await expect.poll(() => page.getByRole('row').count()).toBe(51);
+    await page.getByRole('searchbox', { name: 'Input or output holds' }).fill('NEEDLE "7"');
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
+    expect(await page.getByRole('row').getByRole('link').getAttribute('href')).toContain(wanted);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'runs-found');
+    // A box that has looked through so many says how far it has come.
+    await page.route('**/api/runs?*has=*', async (route) => {
+      const isFurther = route.request().url().includes('cursor=');
+      const looked = { runs: 2_000, to: '2026-11-02T10:00:00.000Z', stored: isFurther ? 0 : 1 };
+      await route.fulfill({ json: { items: [], nextCursor: isFurther ? null : wanted, looked } });
+    });
+    await page.getByRole('searchbox', { name: 'Input or output holds' }).fill('other');
+    const status = page.getByRole('status');
+    await status.getByText(/0 of the newest 2,000 runs, back to .*2026.*1 of their values were too large/).waitFor();
+    await page.getByRole('button', { name: 'Look further', exact: true }).click();
+    await status.getByText(/0 of all 4,000 runs hold/).waitFor();
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await isTooWide(page)).toBe(false);
+  });
+
+  test('columns are chosen, are in the address, and are kept by the browser', async () => {
+    const { box, studio } = served();
+    const runId = await startWorkflow(box, 'greet', { name: 'Columns' });
+    await finish(box, runId);
+    const page = await open(studio('/runs?name=greet'));
+    await page.getByRole('button', { name: 'Columns', exact: true }).click();
+    await page.getByRole('menuitemcheckbox', { name: 'Output' }).click();
+    await page.getByRole('menuitemcheckbox', { name: 'Trigger' }).click();
+    await page.getByRole('columnheader', { name: 'Output', exact: true }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    const headings = () => page.getByRole('columnheader').allInnerTexts();
+    const chosen = ['Run', 'Status', 'Input', 'Output', 'Created', 'Took', 'Tokens in', 'Tokens out'];
+    expect(await headings()).toEqual(chosen);
+    expect(new URL(page.url()).searchParams.get('cols')).toBe('run,status,input,output,created,took,in,out');
+    await page.reload();
+    await page.getByRole('columnheader', { name: 'Output', exact: true }).waitFor();
+    await page.goto(studio('/runs'));
+    await page.getByRole('columnheader', { name: 'Output', exact: true }).waitFor();
+    await page.setViewportSize({ width: 360, height: 800 });
+    expect(await headings()).toEqual(chosen);
+    expect(await isTooWide(page)).toBe(false);
+    await keepPicture(page, 'runs-columns-narrow');
+    await page.getByRole('button', { name: 'Columns', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'The usual ones' }).click();
+    await expect.poll(headings).toEqual(['Run', 'Status', 'Created']);
   });
 
   test('a run is forked from a step with other arguments, and what is executed again is shown first', async () => {
@@ -154,6 +228,15 @@ describeWhen(browser, 'Runs and Run', (path) => {
     await page.goto(studio(`/runs/${failing}`));
     await page.getByRole('button', { name: 'Retry', exact: true }).click();
     await page.waitForURL((url) => url.pathname.startsWith('/studio/runs/') && !url.pathname.endsWith(failing));
+    const again = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    await finish(box, again);
+    // Each leads to the other.
+    const facts = page.getByRole('definition');
+    await facts.getByRole('link', { name: failing.slice(0, 8) }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(failing));
+    await page.getByText('Repeated by', { exact: true }).waitFor();
+    await facts.getByRole('link', { name: again.slice(0, 8) }).click();
+    await page.waitForURL((url) => url.pathname.endsWith(again));
   });
 
   test('a timeline of many rows has as many elements as are seen, and is walked by the keyboard', async () => {
@@ -177,6 +260,63 @@ describeWhen(browser, 'Runs and Run', (path) => {
     expect(await isTooWide(page)).toBe(false);
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'run-narrow-dark');
+  });
+
+  test('attempts of a call and what it stood back between them are drawn', async () => {
+    const { box, studio } = served();
+    tries = 0;
+    const runId = await startWorkflow(box, 'tried');
+    await finish(box, runId);
+    const page = await open(studio(`/runs/${runId}`));
+    const row = page.getByRole('treeitem', { name: /step flaky, completed, .* attempt 3/ });
+    await row.waitFor();
+    expect(await partsOf(row)).toEqual(['failed', 'backoff', 'failed', 'backoff', 'last']);
+    expect(await partsOf(page.getByRole('treeitem', { name: /step reserve/ }))).toEqual(['whole']);
+    await row.click();
+    await page.getByText(/#2 .*ms.*after the last/).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'run-attempts');
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await isTooWide(page)).toBe(false);
+    await keepPicture(page, 'run-attempts-narrow-dark');
+  });
+
+  test('a child run stands below its call, is opened in place, and is one click away and back', async () => {
+    const { box, studio } = served();
+    const runId = await startWorkflow(box, 'outer', { name: 'Ada' });
+    await finish(box, runId);
+    const page = await open(studio(`/runs/${runId}`));
+    const child = page.getByRole('treeitem', { name: /run inner/ });
+    await child.waitFor();
+    expect(await levelsOf(page)).toEqual(['outer 1', 'reserve 2', 'start inner 2', 'inner 3', 'wait inner 2']);
+    await child.click();
+    await page.keyboard.press('ArrowRight');
+    await expect
+      .poll(() => levelsOf(page))
+      .toEqual(['outer 1', 'reserve 2', 'start inner 2', 'inner 3', 'reserve 4', 'wait inner 2']);
+    await page.keyboard.press('ArrowDown');
+    await page.getByRole('region', { name: 'Details' }).getByText('"inner"').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0);
+    expect(await listBarriers(page)).toEqual([]);
+    await keepPicture(page, 'run-child-open');
+    await page.getByRole('treeitem', { name: /child wait inner/ }).click();
+    await page.getByRole('region', { name: 'Details' }).getByRole('link', { name: 'Open the run of inner' }).waitFor();
+    await page
+      .getByRole('treeitem', { name: /run inner/ })
+      .getByRole('link', { name: 'Open the run of inner' })
+      .click();
+    await page.getByRole('heading', { name: /inner completed/ }).waitFor();
+    await page
+      .getByRole('definition')
+      .getByRole('link', { name: runId.slice(0, 8) })
+      .first()
+      .click();
+    await page.waitForURL((url) => url.pathname.endsWith(runId));
+    // And by the keyboard alone.
+    await page.getByRole('tree', { name: 'Timeline' }).focus();
+    for (const key of ['Home', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+    await page.getByRole('heading', { name: /inner completed/ }).waitFor();
   });
 
   test('what a link has narrowed the list to is shown, and taken away', async () => {
@@ -205,3 +345,17 @@ describeWhen(browser, 'Runs and Run', (path) => {
     expect(await listBarriers(page)).toEqual([]);
   });
 });
+
+/** The parts of a bar. */
+function partsOf(row: Locator): Promise<(string | null)[]> {
+  return row.locator('[data-segment]').evaluateAll((parts) => parts.map((part) => part.getAttribute('data-segment')));
+}
+
+/** What stands in the timeline, each with its level. */
+function levelsOf(page: Page): Promise<string[]> {
+  return page
+    .getByRole('treeitem')
+    .evaluateAll((rows) =>
+      rows.map((row) => `${row.querySelector('bdi')?.textContent} ${row.getAttribute('aria-level')}`),
+    );
+}

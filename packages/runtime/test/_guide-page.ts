@@ -1,16 +1,12 @@
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { join } from 'node:path';
-import { build } from 'vite';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { browser, openPage } from './_browser.ts';
+import { expect } from 'vitest';
+import { openPage } from './_browser.ts';
 import type { Page } from './_browser.ts';
+import { useServedPage } from './_served-page.ts';
 import { until } from './_setup.ts';
 
 const PAGE = fileURLToPath(new URL('../../../docs/guide/react.md', import.meta.url));
-const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 const WAIT_MS = 30_000;
 
 /** A chat of the page with an agent `desk` that has the tools `add` and `refund`, whose user decides. */
@@ -27,28 +23,9 @@ export const CHAT_MS = 3 * WAIT_MS;
 
 /** The page of the guide, served to a browser; answers how to go through all it does. */
 export function useGuidePage(): (path: string, chat: PageChat) => Promise<void> {
-  let script = '';
-  let pageUrl = '';
-  const server = createServer(({ url = '' }, response) => {
-    const isScript = url.startsWith('/main.js');
-    response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html');
-    response.end(
-      isScript
-        ? script
-        : '<!doctype html><title>Desk</title><div id="root"></div><script type="module" src="/main.js"></script>',
-    );
-  });
-
-  beforeAll(async () => {
-    if (browser.value === undefined) return;
-    script = await bundle();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    pageUrl = `http://localhost:${(server.address() as AddressInfo).port}`;
-  }, WAIT_MS);
-  afterAll(() => void server.close());
-
+  const pageUrl = useServedPage(readPageFiles, 'main.tsx');
   return async (path, { url, token, isCancelled }) => {
-    const address = `${pageUrl}/?${new URLSearchParams({ url, token, id: 'c1' })}`;
+    const address = `${pageUrl()}/?${new URLSearchParams({ url, token, id: 'c1' })}`;
     const page = await openPage(path);
     await page.goto(address);
     await say(page, 'tool:add {"a":1,"b":2}; say:It is three.');
@@ -88,38 +65,19 @@ export function useGuidePage(): (path: string, chat: PageChat) => Promise<void> 
   };
 }
 
-// --- internal ---
-
-/** The page of the guide, as a bundler makes it. */
-async function bundle(): Promise<string> {
-  await mkdir(CACHE, { recursive: true });
-  // Below the package, whose dependencies it takes.
-  const folder = await mkdtemp(join(CACHE, 'page-'));
-  try {
-    const text = await readFile(PAGE, 'utf8');
-    for (const [, name = '', code = ''] of text.matchAll(/^```tsx page\/(\S+)\n([^]*?)^```$/gm))
-      await writeFile(join(folder, name), code);
-    const built = await build({
-      root: folder,
-      configFile: false,
-      logLevel: 'error',
-      define: { 'process.env.NODE_ENV': '"production"' },
-      oxc: { jsx: { runtime: 'automatic', development: false } },
-      build: { write: false, minify: false, lib: { entry: 'main.tsx', formats: ['es'] } },
-    });
-    const [{ output }] = built as unknown as [{ output: { code: string }[] }];
-    return output[0]?.code ?? '';
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+/** The page's code, by the names of its files. */
+export async function readPageFiles(): Promise<Record<string, string>> {
+  const text = await readFile(PAGE, 'utf8');
+  const files = text.matchAll(/^```tsx page\/(\S+)\n([^]*?)^```$/gm);
+  return Object.fromEntries(Array.from(files, ([, name = '', code = '']) => [name, code]));
 }
 
 /** What the agent has said, and what went wrong. */
-const see = (page: Page) =>
+export const see = (page: Page) =>
   page.evaluate<string>(
     `[...document.querySelectorAll('[data-role=assistant], [role=alert]')].map((said) => said.innerText).join('\\n')`,
   );
-const say = async (page: Page, text: string): Promise<void> => {
+export const say = async (page: Page, text: string): Promise<void> => {
   await until(() => page.evaluate<boolean>('document.querySelector("input")?.disabled === false'), WAIT_MS);
   await page.evaluate(`(() => {
     const input = document.querySelector('input');
@@ -128,10 +86,10 @@ const say = async (page: Page, text: string): Promise<void> => {
   })()`);
   await until(() => press(page, 'Send'), WAIT_MS);
 };
-const press = (page: Page, name: string) =>
+export const press = (page: Page, name: string) =>
   page.evaluate<boolean>(`(() => {
     const button = [...document.querySelectorAll('button')].find(({ innerText }) => innerText === ${JSON.stringify(name)});
     button?.click();
     return button !== undefined;
   })()`);
-const untilSeen = (page: Page, text: string) => until(async () => (await see(page)).includes(text), WAIT_MS);
+export const untilSeen = (page: Page, text: string) => until(async () => (await see(page)).includes(text), WAIT_MS);

@@ -8,10 +8,11 @@ export type Death =
   | { step: string; when: 'before' | 'during' | 'after'; nth: number }
   /** At a statement on the database of the box that has the text, with a parameter that begins so where one is named. */
   | { sql: string; param?: string; when: 'before' | 'after'; nth: number }
-  /** Before the nth call of that method of the journal; of those at once with it none is made. */
-  | { journal: string; nth: number }
-  /** Before or after it. */
-  | { journal: string; nth: number; when: 'before' | 'after' };
+  /**
+   * Before the nth call of that method of the journal, and of those at once with it none is made; or behind one. `has`: of
+   * those alone that are given some of these.
+   */
+  | { journal: string; has?: 'hooks'; when?: 'before' | 'after'; nth: number };
 
 /** A box with agents, in a process of its own. */
 export interface Worker {

@@ -54,6 +54,9 @@ describeWhen(realServers.database, 'a suite over two replicas', (server) => {
     ['at any moment', undefined],
     ['before a result is written', { sql: IN_RESULT, when: 'before', nth: 9 }],
     ['between a result and its record', { sql: IN_RESULT, when: 'after', nth: 9 }],
+    // The first is the run of the suite itself.
+    ['before the run of the first case is started', { journal: 'create', nth: 2 }],
+    ['before the run of a case is started', { journal: 'create', nth: 10 }],
   ])(
     'goes on in the other when the one that launched it is killed %s, and runs no case twice',
     async (_, death) => {
@@ -68,11 +71,14 @@ describeWhen(realServers.database, 'a suite over two replicas', (server) => {
       const scorers = [{ type: 'exact' }];
       await ask(first, 'POST /evals/suites', { name: 'all', tags: ['all'], scorers, concurrency: CONCURRENCY });
       const gone = first && once(first.child, 'exit');
-      const { id, status } = await ask<EvalRun>(first, 'POST /evals/suites/all/run', {});
+      // Before the launch, as it may be over before one is told where to die.
+      if (death) await first?.arm(death);
+      const launched = await ask<EvalRun>(first, 'POST /evals/suites/all/run', {}).catch(() => undefined);
+      const { items } = await ask<{ items: EvalRun[] }>(second, 'GET /evals/runs');
+      const { id, status } = launched ?? (items[0] as EvalRun);
       expect(status).toBe('running');
       const look = (wait = 0) => ask<EvalRun>(second, `GET /evals/runs/${id}?limit=1&wait=${wait}`);
-      if (death) await first?.arm(death);
-      else {
+      if (!death) {
         await until(async () => (await look()).summary.results >= 6, 30_000);
         first?.child.kill('SIGKILL');
       }

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { eq } from 'drizzle-orm';
 import { z } from 'zod';
+import { newRunId } from '../src/engine/ids.ts';
+import { evalRuns } from '../src/evals/table.ts';
 import { defineDeepAgent, defineTool, svc } from '../src/index.ts';
 import { call, finish, json, runWorkflow, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
@@ -481,6 +484,36 @@ describe('a run of a suite', () => {
     ]);
     expect(body.items[0]).toMatchObject({ before: 1, after: 0, scorers: [{ scorer: 'exact', before: 1, after: 0 }] });
     expect(await call(box, `GET /api/evals/runs/${String(before.id)}/compare`)).toMatchObject({ status: 400 });
+  });
+
+  test('is compared with the launch before it, and with live turns of the suite where one says so', async () => {
+    const box = await shared();
+    const one = await create(box, 'cases', ask('say:x', { expected: 'x' }));
+    const name = newName();
+    await create(box, 'suites', { name, cases: [one.id] });
+    const compare = async (run: Body, other = '') =>
+      (await call<{ with: Body }>(box, `GET /api/evals/runs/${String(run.id)}/compare${other}`)).body.with?.id;
+    const first = await ended(box, String((await launch(box, name)).body.id));
+    // A day of live turns that is over, later than the launch.
+    const [launched] = await boxes.db
+      .select()
+      .from(evalRuns)
+      .where(eq(evalRuns.id, String(first.id)));
+    const days: string[] = [];
+    const addDay = async () => {
+      const { plan, ...row } = launched as NonNullable<typeof launched>;
+      const id = newRunId();
+      days.push(id);
+      await boxes.db.insert(evalRuns).values({ ...row, id, plan: { ...plan, online: { agent: 'support', share: 1 } } });
+      return { id };
+    };
+    await addDay();
+    const day = await addDay();
+    const second = await ended(box, String((await launch(box, name)).body.id));
+    expect(await compare(second)).toBe(first.id);
+    expect(await compare(second, `?with=${day.id}`)).toBe(day.id);
+    // A day is compared with the day before.
+    expect(await compare(day)).toBe(days[0]);
   });
 
   test('shows its matrix in pages', async () => {

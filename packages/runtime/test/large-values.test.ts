@@ -60,6 +60,9 @@ describe('a value that is too large for the journal', () => {
     expect(await count()).toBe(3);
     const listed = await call<{ items: { cut: string[]; output: string }[] }>(box, 'GET /api/runs');
     expect(listed.body.items).toMatchObject([{ cut: ['input', 'output'], output: '… 5300034 bytes' }]);
+    // What is not too large to be read for it is looked through where it lies.
+    const found = await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?has=yyyy');
+    expect(found.body).toMatchObject({ items: [{ runId: run.runId }], looked: { runs: 1, stored: 1 } });
     const steps = await call<{ items: object[] }>(box, `GET /api/runs/${String(run.runId)}/steps`);
     expect(steps.body.items).toMatchObject([{ name: 'make', output: expected }, { output: 0 }]);
     const step = await call(box, `GET /api/runs/${String(run.runId)}/steps/0`);

@@ -15,10 +15,18 @@ interface Called {
   received: TurnEvent[];
 }
 
-function call(url: string, request: Partial<ModelRequest> = {}, signal = new AbortController().signal): Called {
+function call(
+  url: string,
+  request: Partial<ModelRequest> = {},
+  signal = new AbortController().signal,
+  onEvent: (event: TurnEvent) => void = () => {},
+): Called {
   const received: TurnEvent[] = [];
   const options = {
-    emit: (event: TurnEvent) => void received.push(event),
+    emit(event: TurnEvent) {
+      received.push(event);
+      onEvent(event);
+    },
     messageId: 'msg_1',
     executorOf: () => 'box' as const,
     uniqueId: (id: string) => id,
@@ -215,6 +223,23 @@ describe('an answer that is whole', () => {
     });
     expect(await call(provider.url).reply).toMatchObject({ content: 'a' });
     expect(provider.served()).toBe(1);
+  });
+});
+
+describe('an answer that comes in one burst', () => {
+  test('is emitted from its beginning on before the rest is read', async () => {
+    const pieces = Array.from({ length: 500 }, (_, n) => delta({ content: `${n} ` }));
+    const provider = await startProvider((response) => sse(response).end([...pieces, STOP].map(frame).join('')));
+    let emitted = 0;
+    let seenFirst = 0;
+    const { reply } = call(provider.url, {}, undefined, ({ type }) => {
+      // What a reader of the turn has taken in the next round of the event loop.
+      if (type === 'text.delta' && emitted++ === 0) setImmediate(() => (seenFirst = emitted));
+    });
+    expect((await reply).content).toBe(pieces.map((_, n) => `${n} `).join(''));
+    expect(emitted).toBe(500);
+    expect(seenFirst).toBeGreaterThan(0);
+    expect(seenFirst).toBeLessThan(50);
   });
 });
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { operatorToken } from '../src/auth/strategy.ts';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { costOf } from '../src/limits/prices.ts';
 import type { ModelPrices } from '../src/limits/prices.ts';
@@ -12,6 +13,7 @@ import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
 const PRICE = { inputPerMillion: 3_000, outputPerMillion: 15_000 };
+const TOKEN = 'the-token-of-the-operator';
 const NAMES = ['first', 'second', 'other', 'vectors'] as const;
 
 interface Spent {
@@ -22,7 +24,11 @@ interface Spent {
 }
 
 /** Models of names that no other test has: the sums of a store outlive their box. */
-async function open(openBox: OpenBox, priced: readonly string[] = NAMES) {
+async function open(
+  openBox: OpenBox,
+  priced: readonly string[] = NAMES,
+  options: NonNullable<Parameters<OpenBox>[0]['options']> = {},
+) {
   const suffix = randomUUID();
   const named = (name: string) => `test/${name}-${suffix}`;
   const prices: ModelPrices = Object.fromEntries(priced.map((name) => [named(name), PRICE]));
@@ -40,7 +46,7 @@ async function open(openBox: OpenBox, priced: readonly string[] = NAMES) {
       step: { run: async () => inStep() },
       embed: { run: async () => (await svc.ai.embed({ input: 'one two', model: named('vectors') })).usage.inputTokens },
     },
-    options: { prices: () => prices },
+    options: { prices: () => prices, ...options },
   });
   const spent = async (kind: string, id: string): Promise<Spent | undefined> => {
     const { body } = await call<{ items: Spent[] }>(box, `GET /api/usage?kind=${kind}&id=${encodeURIComponent(id)}`);
@@ -141,6 +147,25 @@ describeOnBoth(boxes, 'what models cost', (openBox) => {
     prices[named('first')] = { inputPerMillion: 0, outputPerMillion: 0 };
     await say();
     for (const shown of await look()) expect(shown).toMatchObject({ cost: 0 });
+  });
+
+  test.each(['body', 'step'])('of a run is not told to the API key that started it (%s)', async (workflow) => {
+    const { box } = await open(openBox, NAMES, { host: 'image', strategy: operatorToken(TOKEN) });
+    const operator = { authorization: `Bearer ${TOKEN}` };
+    const grants = { agents: 'all', workflows: 'all' };
+    const { value } = (await call<{ value: string }>(box, 'POST /api/keys', { name: 'shop', grants }, operator)).body;
+    const key = { authorization: `Bearer ${value}` };
+    const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${workflow}/start`, {}, key);
+    const read = (headers: Record<string, string>, path = '/api/runs') =>
+      call(box, `GET ${path}/${body.runId}?wait=20s`, undefined, headers);
+    const shown = await read(operator);
+    expect(shown.body).toMatchObject({ status: 'completed', cost: expect.any(Number) as number });
+    expect(shown.body.cost).toBeGreaterThan(0);
+    for (const path of ['/api/runs', '/api/workflows/runs']) {
+      const { status, body: seen } = await read(key, path);
+      expect([status, seen]).toMatchObject([200, { status: 'completed', totalTokens: shown.body.totalTokens }]);
+      expect(seen).not.toHaveProperty('cost');
+    }
   });
 
   test('is 0 for a model that has no price', async () => {

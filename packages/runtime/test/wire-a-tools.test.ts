@@ -1,4 +1,3 @@
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { generateText, streamText, tool as aiTool } from 'ai';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -127,22 +126,28 @@ describe('tools the box runs', () => {
     expect([client.mock.calls.length, (await runsOf(wire)).length]).toEqual([0, 2]);
   });
 
-  test('are hidden from the Vercel AI SDK in a browser by the header alone: there it cannot say what it is', async () => {
-    const { url } = await open();
-    const inBrowser: typeof fetch = async (target, init = {}) => {
-      const headers = new Headers(init.headers);
-      expect(headers.get('user-agent')).toContain('ai-sdk/');
-      headers.set('user-agent', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/156.0.0.0 Safari/537.36');
-      return fetch(target, { ...init, headers });
-    };
+  test('are hidden from a page, which cannot say what asks, unless it asks to be shown them', async () => {
+    const wire = await open();
     const asked = async (headers: Record<string, string>) => {
-      const settings = { name: 'box', baseURL: url, apiKey: 'any', headers, fetch: inBrowser };
-      const model = createOpenAICompatible(settings)('helper');
-      const { text, content } = await generateText({ model, prompt: 'tool:add {"a":1,"b":2}; say:Three.' });
-      return { text, types: content.map(({ type }) => type) };
+      const request = { model: 'helper', messages: user('tool:add {"a":1,"b":2}; say:Three.') };
+      const { choices } = await wire.openai.chat.completions.create(request, { headers });
+      return [choices[0]?.message.content, choices[0]?.message.tool_calls?.length ?? 0];
     };
-    expect((await asked({})).types).toContain('tool-error');
-    expect(await asked({ 'x-svc-box-tools': 'hidden' })).toEqual({ text: 'Three.', types: ['text'] });
+    const page = { origin: 'http://localhost:5173', 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Chrome/156.0.0.0' };
+    expect(await asked(page)).toEqual(['Three.', 0]);
+    expect(await asked({ ...page, 'x-svc-box-tools': 'shown' })).toEqual(['Three.', 1]);
+    expect(await asked({})).toEqual(['Three.', 1]);
+  });
+
+  test('are not shown to a client that brought tools, which would run them', async () => {
+    const wire = await open();
+    const request = { model: 'helper', messages: user('say:hi'), tools: [CLIENT_TOOL] };
+    const headers = { 'x-svc-box-tools': 'shown' };
+    await expect(wire.openai.chat.completions.create(request, { headers })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('would run the calls'),
+    });
+    expect(await runsOf(wire)).toEqual([]);
   });
 
   test('are hidden from the Vercel AI SDK, which takes each call it does not know for an error', async () => {

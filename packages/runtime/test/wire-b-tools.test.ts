@@ -89,8 +89,21 @@ describe('tools the box runs', () => {
     expect(content).toEqual([{ type: 'text', text: 'Three.' }]);
   });
 
-  test('are not shown in another way', async () => {
+  test('are shown to a page as what no client runs, unless it asks to be shown them as calls', async () => {
     const wire = await open();
+    const typesFor = async (more: Record<string, string>) => {
+      const headers = { origin: 'http://localhost:5173', ...more };
+      const { content } = await wire.anthropic.messages.create(toRequest(ADD), { headers });
+      return content.map(({ type }) => type as string);
+    };
+    expect(await typesFor({})).toEqual(['mcp_tool_use', 'mcp_tool_result', 'text']);
+    expect(await typesFor({ 'x-svc-box-tools': 'shown' })).toEqual(['tool_use', 'text']);
+  });
+
+  test('are not shown in another way, nor as calls to a client that brought tools', async () => {
+    const wire = await open();
+    const brought = toRequest('say:hi', { tools: [CLIENT_TOOL] });
+    expect((await post(wire, brought, { 'x-api-key': 'any', 'x-svc-box-tools': 'shown' })).status).toBe(400);
     const answer = await post(wire, toRequest('say:hi'), { 'x-api-key': 'any', 'x-svc-box-tools': 'all' });
     expect(answer.status).toBe(400);
     expect(await runsOf(wire)).toEqual([]);

@@ -48,7 +48,7 @@ function listFacts(run: Run, now: number): [string, string][] {
     ['started', run.startedAt && `${run.startedAt} (${formatAgo(run.startedAt, now)})`],
     ['duration', formatDuration(run.startedAt, run.endedAt, now)],
     ['tokens', formatTokens(run)],
-    ['cost', run.cost === undefined ? null : String(run.cost)],
+    ['cost', run.cost === undefined ? null : formatCost(run.cost)],
   ];
   return facts.filter((fact): fact is [string, string] => Boolean(fact[1]));
 }
@@ -62,6 +62,11 @@ function formatTokens(run: Run): string {
   ];
   const spent = parts.filter(([, count]) => count > 0).map(([label, count]) => `${label} ${count}`);
   return spent.length > 0 ? `${run.totalTokens} (${spent.join(', ')})` : String(run.totalTokens ?? 0);
+}
+
+/** In the currency of the prices; a token alone may cost less than what a number is written with as it is. */
+function formatCost(cost: number): string {
+  return cost.toLocaleString('en', { maximumFractionDigits: 9, useGrouping: false });
 }
 
 function formatOrigin(from: Run['forkedFrom']): string | undefined {

@@ -15,7 +15,8 @@ const operated = operateGroup({
     list: {
       summary: 'List runs, newest first.',
       operation: 'runs.list',
-      examples: ['svc runs list --status failed --limit 20', 'svc runs list --name greet --json'],
+      examples: ['svc runs list --status failed --limit 20', 'svc runs list --has o-77 --json'],
+      hint: howFarOf,
       columns: [
         'id=runId:id',
         'kind',
@@ -168,6 +169,15 @@ export const runs: Group = {
 
 function moreOf({ nextCursor }: Row): string | undefined {
   return typeof nextCursor === 'string' ? `There are more: add --cursor ${nextCursor}` : undefined;
+}
+
+/** Of a search for a text. */
+function howFarOf({ looked, nextCursor }: Row): string | undefined {
+  const { runs: count = 0, to, stored = 0 } = (looked ?? {}) as { runs?: number; to?: string | null; stored?: number };
+  if (looked === undefined) return undefined;
+  const rest = stored > 0 ? ` ${stored} values were too large to be looked through.` : '';
+  if (typeof nextCursor !== 'string') return rest.trim() || undefined;
+  return `${count} runs were looked through, back to ${to}.${rest} Look further: add --cursor ${nextCursor}, or --all`;
 }
 
 function formatResumed(run: Row, style: Style): string {

@@ -55,6 +55,25 @@ export async function startRegistry(folder: string, upstream: string): Promise<R
   };
 }
 
+/** A registry that has nothing yet, and what it was asked, by method and path. */
+export async function startEmptyRegistry(): Promise<{ url: string; asked: string[]; close(): Promise<void> }> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${decodeURIComponent(request.url ?? '')}`);
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"not_found"}');
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    asked,
+    async close() {
+      const closed = new Promise((done) => server.close(done));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
 // --- internal ---
 
 /** Kept between runs: what a registry has published never changes, and the rest is of today. */

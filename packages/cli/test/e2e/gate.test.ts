@@ -1,6 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { openPg } from '@svc/runtime/host';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually, useRig } from './_setup.ts';
-import type { Box } from './_setup.ts';
+import type { Box, Workspace } from './_setup.ts';
 
 const rig = useRig();
 const CLOSED = { model: false };
@@ -76,6 +81,37 @@ describe('the gate', () => {
     await again.stop();
   });
 
+  it('keeps the key of the environment sealed: in no file and no row, and the next start sends it', async () => {
+    const workspace = await rig.workspace();
+    const provider = await startKeyed(rig.model().port);
+    const key = `sk-planted-${crypto.randomUUID()}`;
+    const env = { MODEL_PROVIDER_BASE_URL: provider.url, MODEL_PROVIDER_API_KEY: key };
+    const first = await workspace.boot({ model: false, env });
+    expect(await first.chat('echo', 'say:hi')).toBe('hi');
+    const rows = await dump(first);
+    await first.stop();
+    const files = readFiles(workspace);
+
+    const again = await workspace.boot(CLOSED);
+    provider.credentials.length = 0;
+    expect(await again.chat('echo', 'say:again')).toBe('again');
+    expect(new Set(provider.credentials)).toEqual(new Set([`Bearer ${key}`]));
+    await again.stop();
+
+    const forms = [key, ...(['base64', 'base64url', 'hex'] as const).map((form) => Buffer.from(key).toString(form))];
+    const seen = [
+      ...files,
+      ['the database', Buffer.from(rows)] as const,
+      ['stdout', Buffer.from(first.stdout())] as const,
+      ['stderr', Buffer.from(first.stderr())] as const,
+    ];
+    const found = seen.filter(([, bytes]) => forms.some((form) => bytes.includes(form.replace(/=+$/, ''))));
+    expect(found.map(([where]) => where)).toEqual([]);
+    // What was looked through holds the rest of the provider, as it was given.
+    expect(rows).toContain(provider.url);
+    expect(files.filter(([, bytes]) => bytes.includes(provider.url)).length).toBeGreaterThan(0);
+  });
+
   it('is open without a provider once any run has completed', async () => {
     const workspace = await rig.workspace();
     const first = await workspace.boot();
@@ -90,3 +126,49 @@ describe('the gate', () => {
     await box.stop();
   });
 });
+
+// --- internal ---
+
+/** The scripted model behind a door that notes the credential of each request. */
+async function startKeyed(port: number): Promise<{ url: string; credentials: (string | undefined)[] }> {
+  const credentials: (string | undefined)[] = [];
+  const server = createServer((incoming, outgoing) => {
+    const { url: path, method, headers } = incoming;
+    credentials.push(headers.authorization);
+    const onward = request({ port, path, method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, credentials };
+}
+
+/** Every row of every table of the dev database, as text. */
+async function dump(box: Box): Promise<string> {
+  const client = openPg(box.payload.services.postgres_url);
+  try {
+    const tables = (await client.query(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables
+       where schemaname not in ('pg_catalog', 'information_schema')`,
+    )) as { name: string }[];
+    expect(tables.length).toBeGreaterThan(10);
+    const rows = [];
+    for (const { name } of tables) rows.push(name, JSON.stringify(await client.query(`select t::text from ${name} t`)));
+    return rows.join('\n');
+  } finally {
+    await client.close();
+  }
+}
+
+/** Every file below `.svc`, by its path. */
+function readFiles({ path }: Workspace): (readonly [string, Buffer])[] {
+  const entries = readdirSync(path('.svc'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return entries.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name))] as const);
+}

@@ -21,7 +21,8 @@ import { REPOSITORY } from '../_docs.ts';
 import { HAS_TERMINAL, runOnTerminal } from '../../../create/test/_terminal.ts';
 import { containers, makeImages, removeImages, useEngine } from './_containers.ts';
 import type { Engine } from './_containers.ts';
-import { startRegistry } from './_registry.ts';
+import { PACKAGES } from '../../../../scripts/_release.mjs';
+import { startEmptyRegistry, startRegistry } from './_registry.ts';
 import type { Registry } from './_registry.ts';
 import { eventually, useRig } from './_setup.ts';
 import type { Ended, Workspace } from './_setup.ts';
@@ -34,10 +35,16 @@ const rig = useRig();
 const folder = mkdtempSync(join(tmpdir(), 'svc-published-'));
 let registry: Registry;
 let npm: string;
+/** What the release script printed, and what npm asked a registry for in its dry run. */
+let released: { lines: string[]; asked: string[] };
 
 beforeAll(async () => {
   const script = join(REPOSITORY, 'scripts/release.mjs');
-  await run(process.execPath, [script, '--pack', '--out', join(folder, 'tarballs')], { maxBuffer: 1 << 26 });
+  const empty = await startEmptyRegistry();
+  const env = { ...process.env, NPM_CONFIG_REGISTRY: empty.url, npm_config_registry: empty.url };
+  const how = { env, maxBuffer: 1 << 26 };
+  const { stdout } = await run(process.execPath, [script, '--out', join(folder, 'tarballs')], how).finally(empty.close);
+  released = { lines: stdout.split('\n'), asked: empty.asked };
   const { stdout: upstream } = await run('npm', ['config', 'get', 'registry']);
   registry = await startRegistry(join(folder, 'tarballs'), upstream.trim());
   npm = join((await run('npm', ['root', '--global'])).stdout.trim(), 'npm');
@@ -45,6 +52,17 @@ beforeAll(async () => {
 afterAll(async () => {
   await registry?.close();
   rmSync(folder, { recursive: true, force: true });
+});
+
+it('the release script goes as far as the dry run of npm, in the order the packages need each other, and sends nothing', () => {
+  const names = PACKAGES.map(
+    (name) =>
+      (JSON.parse(readFileSync(join(REPOSITORY, 'packages', name, 'package.json'), 'utf8')) as { name: string }).name,
+  );
+  const would = released.lines.flatMap((line) => /^would publish (\S+) /.exec(line)?.[1] ?? []);
+  expect(would).toEqual(names);
+  for (const name of names) expect(released.asked).toContain(`GET /${name}`);
+  expect(released.asked.filter((one) => !one.startsWith('GET '))).toEqual([]);
 });
 
 describe('from the registry, in an empty folder and an empty home', () => {

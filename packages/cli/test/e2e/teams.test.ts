@@ -1,107 +1,69 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { addInstallation, mint } from '../../../control-plane/test/_box.ts';
+import { addPerson, ask as askPlane, signUpFirst } from '../../../control-plane/test/_people.ts';
+import { startPlane } from '../../../control-plane/test/_setup.ts';
 import { bothServers } from '../../../runtime/test/_cluster.ts';
 import { browser, openPage } from '../../../runtime/test/_browser.ts';
-import type { Page } from '../../../runtime/test/_browser.ts';
 import { describeWhen } from '../../../runtime/test/require.ts';
 import { findPort } from '../_setup.ts';
 import { SLOW_MS, useDeployed } from './_deployed.ts';
 import { eventually, useRig } from './_setup.ts';
-import type { Command, Ended, Workspace } from './_setup.ts';
+import { addMember, approveByPage, can, kidOf, makeMachine, mintAs, readMe, send, signUp } from './_team.ts';
+import type { Machine, Person } from './_team.ts';
 
 const rig = useRig();
-const PASSWORD = 'correct horse battery';
 const HMAC_SECRET = 'h'.repeat(64);
 
-interface Machine {
-  /** Its home. */
-  env: Record<string, string>;
-  svc(...argv: string[]): Promise<Ended>;
-  start(argv: string[], env?: Record<string, string>): Command;
-}
-
-/** Another home: nothing of one is seen from the other. */
-function makeMachine(workspace: Workspace, name: string): Machine {
-  const home = workspace.path(`homes/${name}`);
-  mkdirSync(home, { recursive: true });
-  const env = { HOME: home };
-  const start = (argv: string[], more = {}) => workspace.command(argv, { env: { ...env, ...more } });
-  return { env, start, svc: (...argv) => start(argv).ended };
-}
-
-interface Person {
-  cookie: string;
-  email: string;
-}
-
-/** What a page of the control plane would send. */
-async function send(url: string, route: string, body?: object, cookie = ''): Promise<Response> {
-  const [method = '', path = ''] = route.split(' ');
-  return fetch(url + path, {
-    method,
-    headers: { 'content-type': 'application/json', origin: url, cookie },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-}
-
-async function signUp(url: string, person: object): Promise<Person> {
-  const { email } = person as { email: string };
-  const answer = await send(url, 'POST /api/v1/auth/signup', { name: email, password: PASSWORD, ...person });
-  expect([answer.status, await answer.text()]).toMatchObject([201, expect.anything()]);
-  return { email, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
-}
-
-/** `svc login`, up to where it shows its code. */
-async function beginLogin(machine: Machine, url: string): Promise<{ command: Command; code: string; page: string }> {
-  const command = machine.start(['login', '--endpoint', url, '--json']);
-  const read = () => /^\{"type":"device_code".*\}$/m.exec(command.stderr())?.[0] ?? '';
-  const line = await eventually(read, { within: 30_000 });
-  const { userCode, verificationUriComplete } = JSON.parse(line) as {
-    userCode: string;
-    verificationUriComplete: string;
-  };
-  return { command, code: userCode, page: verificationUriComplete };
-}
-
-/** The same, approved by who has the cookie. */
-async function logIn(machine: Machine, url: string, { cookie }: Person): Promise<void> {
-  const { command, code } = await beginLogin(machine, url);
-  const me = (await (await send(url, 'GET /api/v1/me', undefined, cookie)).json()) as { organization: { id: string } };
-  const approved = await send(
-    url,
-    'POST /device',
-    { user_code: code, organization: me.organization.id, decision: 'approve' },
-    cookie,
-  );
-  expect(approved.status).toBe(200);
-  expect(await command.ended).toMatchObject({ code: 0 });
-}
-
-/** Clicks, as a person does, on what a page shows. */
-function drive(page: Page) {
-  const shows = (selector: string) =>
-    page.evaluate<boolean>(`document.querySelector(${JSON.stringify(selector)})?.checkVisibility() ?? false`);
-  const untilShown = (selector: string) => eventually(() => shows(selector), { within: 30_000 });
-  return {
-    untilShown,
-    text: (selector: string) =>
-      page.evaluate<string>(`document.querySelector(${JSON.stringify(selector)}).textContent`),
-    async fill(selector: string, text: string) {
-      await untilShown(selector);
-      await page.evaluate(`document.querySelector(${JSON.stringify(selector)}).value = ${JSON.stringify(text)}`);
-    },
-    async click(selector: string) {
-      await untilShown(selector);
-      await eventually(() => page.evaluate<boolean>(`!document.querySelector(${JSON.stringify(selector)}).disabled`));
-      await page.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
-    },
-  };
-}
+/** Seconds that a box takes an identity token for: five minutes, and what clocks may differ by. */
+const GOOD_S = 330;
 
 describeWhen(bothServers, 'a team', (servers) => {
   const { makeEnv, boot } = useDeployed(rig, servers);
+
+  it(
+    'has a role that is taken away in the tokens given before, and in what they stream, until those five minutes are over',
+    async () => {
+      let behindMs = 0;
+      const plane = await startPlane({ now: () => Date.now() - behindMs });
+      const ada = await signUpFirst(plane);
+      const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'member' });
+      const id = await addInstallation(plane, ada.cookie, 'desk');
+      const box = await boot({
+        env: await makeEnv({ SVC_CONTROL_PLANE_URL: plane.url, SVC_INSTALLATION_ID: id, HMAC_SECRET }),
+        key: 'nobody',
+      });
+      const start = async (token: string) => {
+        const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+        const answer = await box.fetch('/api/workflows/greet/start', {
+          method: 'POST',
+          headers,
+          body: '{"name":"Bo"}',
+        });
+        await answer.body?.cancel();
+        return answer.status;
+      };
+      // As if it had been given so long ago that 20 s of it are left.
+      behindMs = (GOOD_S - 20) * 1_000;
+      const given = await mint(plane, id, bo);
+      behindMs = 0;
+      expect(await start(given)).toBe(202);
+      const stream = await box.fetch('/api/events', { headers: { authorization: `Bearer ${given}` } });
+      expect(stream.status).toBe(200);
+      const place = `PATCH /api/v1/orgs/${ada.organizationId}/members/${bo.userId}`;
+      expect((await askPlane(plane, place, { ...ada, body: { role: 'viewer' } })).status).toBe(200);
+      expect(await start(await mint(plane, id, bo))).toBe(403);
+      // The box asks nobody: what was vouched for is good until its time is over, and not a moment longer.
+      expect(await start(given)).toBe(202);
+      await eventually(async () => (await start(given)) === 401, { within: 40_000, every: 250 });
+      expect(await stream.text()).toMatch(/event: auth_expired\ndata: \{\}\n\n$/);
+      expect(await start(await mint(plane, id, bo))).toBe(403);
+      expect((await box.stop()).code).toBe(0);
+    },
+    SLOW_MS,
+  );
 
   describeWhen(browser, 'with a browser', (chromium) => {
     it(
@@ -111,27 +73,18 @@ describeWhen(bothServers, 'a team', (servers) => {
         const [ada, bo] = [makeMachine(workspace, 'ada'), makeMachine(workspace, 'bo')];
         const port = await findPort();
         const url = `http://localhost:${port}`;
-        const startPlane = async () => {
+        const serve = async () => {
           const command = ada.start(['plane', '--port', String(port), '--json']);
           await eventually(() => command.stdout().endsWith('\n'), { within: 60_000 });
           return { command, said: JSON.parse(command.stdout()) as object };
         };
-        const first = await startPlane();
+        const first = await serve();
         expect(first.said).toMatchObject({ url, has_owner: false });
 
         // The first owner, and a terminal that is let in by its browser.
         const owner = await signUp(url, { email: 'ada@example.com', name: 'Ada', organization: 'Acme' });
-        const { command, code, page: address } = await beginLogin(ada, url);
         const page = await openPage(chromium);
-        const person = drive(page);
-        await page.goto(address);
-        await person.fill('#email', owner.email);
-        await person.fill('#password', PASSWORD);
-        await person.click('#login button');
-        await person.untilShown('#decide');
-        expect(await person.text('#facts')).toContain(code);
-        await person.click('#decision button[value=approve]');
-        expect(await command.ended).toMatchObject({ code: 0 });
+        await approveByPage(page, ada, url, owner);
         expect(JSON.parse((await ada.svc('whoami', '--json')).stdout)).toMatchObject({
           user: owner.email,
           organization: 'acme',
@@ -156,55 +109,32 @@ describeWhen(bothServers, 'a team', (servers) => {
         expect(await ada.svc('runs', 'list', '--agent', id, '--json')).toMatchObject({ code: 0 });
 
         // The keys rotate while the box goes on: what the earlier one has signed stays good, and so is what the next one signs.
-        const mint = async () => {
-          const answer = await send(url, `POST /api/v1/installations/${id}/token`, { use: 'operate' }, owner.cookie);
-          return ((await answer.json()) as { token: string }).token;
-        };
-        const kidOf = (token: string) =>
-          (JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }).kid;
+        const mintOwn = () => mintAs(url, id, owner);
         const isLetIn = async (token: string) =>
           (await fetch(`${box.url}/api/runs`, { headers: { authorization: `Bearer ${token}` } })).status === 200;
-        const before = await mint();
+        const before = await mintOwn();
         expect(await isLetIn(before)).toBe(true);
         const { kid } = JSON.parse((await ada.svc('plane', 'rotate-keys', '--json')).stdout) as { kid: string };
         // Killed, the control plane is missed by nobody who has a token.
         first.command.kill('SIGKILL');
         await first.command.ended;
         expect(await isLetIn(before)).toBe(true);
-        const second = await startPlane();
+        const second = await serve();
         expect(second.said).toMatchObject({ url, has_owner: true });
-        const after = await mint();
+        const after = await mintOwn();
         expect([kidOf(before) === kid, kidOf(after) === kid]).toEqual([false, true]);
         expect([await isLetIn(before), await isLetIn(after)]).toEqual([true, true]);
 
         // Everybody sees the runs; who may see a secret's name, and who may start something, their role says.
         const members: Record<string, { machine: Machine; person: Person; userId: string }> = {};
         for (const role of ['admin', 'member', 'approver', 'viewer']) {
-          const email = `${role}@example.com`;
-          const me = (await (await send(url, 'GET /api/v1/me', undefined, owner.cookie)).json()) as {
-            organization: { id: string };
-          };
-          const invited = await send(
-            url,
-            `POST /api/v1/orgs/${me.organization.id}/invites`,
-            { email, role },
-            owner.cookie,
-          );
-          const { token } = (await invited.json()) as { token: string };
-          const joined = await signUp(url, { email, invite: token });
-          const machine = makeMachine(workspace, role);
-          await logIn(machine, url, joined);
-          const { userId } = JSON.parse((await machine.svc('whoami', '--json')).stdout) as { userId: string };
-          members[role] = { machine, person: joined, userId };
-          const can = async (...argv: string[]) => {
-            const { code: ended, stdout } = await machine.svc(...argv, '--agent', id, '--json');
-            return ended === 0 ? 'yes' : (JSON.parse(stdout) as { error: { code: string } }).error.code;
-          };
+          const member = await addMember({ workspace, url, owner }, role);
+          members[role] = member;
           expect([
             role,
-            await can('runs', 'list'),
-            await can('secrets', 'list'),
-            await can('workflows', 'start', 'greet', '--input', '{"name":"Ada"}'),
+            await can(member.machine, id, 'runs', 'list'),
+            await can(member.machine, id, 'secrets', 'list'),
+            await can(member.machine, id, 'workflows', 'start', 'greet', '--input', '{"name":"Ada"}'),
           ]).toEqual([
             role,
             'yes',
@@ -215,10 +145,8 @@ describeWhen(bothServers, 'a team', (servers) => {
 
         // A role that is changed is in the next token, and one who has left has none.
         const { member } = members;
-        const orgs = (await (await send(url, 'GET /api/v1/me', undefined, owner.cookie)).json()) as {
-          organization: { id: string };
-        };
-        const place = `/api/v1/orgs/${orgs.organization.id}/members/${member?.userId}`;
+        const { organization } = await readMe(url, owner);
+        const place = `/api/v1/orgs/${organization.id}/members/${member?.userId}`;
         const start = () =>
           member?.machine.svc('workflows', 'start', 'greet', '--input', '{"name":"Bo"}', '--agent', id);
         expect((await send(url, `PATCH ${place}`, { role: 'viewer' }, owner.cookie)).status).toBe(200);

@@ -1,11 +1,9 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { pour } from '../../../runtime/src/http/pour.ts';
 import type { Log } from '../../../runtime/src/log.ts';
 import { PlaneError } from '../errors.ts';
-import { hasBody } from '../http/hop.ts';
+import { beginAnswer, passAnswer } from '../http/pass-on.ts';
 import { writeTogether } from '../http/write-together.ts';
 import { toBoxHeaders, toOwnHeaders } from './headers.ts';
 
@@ -42,12 +40,14 @@ export function createBoxProxy({ runtimeUrl, token, log }: BoxProxyOptions): Box
     async pass(request, response, { target, guard }) {
       const { method = 'GET' } = request;
       const headers = toBoxHeaders(request.headers, { host, token });
-      const answer = await begin(request, response, () => ask(method, target, headers)).catch((error: unknown) => {
-        // What is still to come of the body is read and dropped, so that the refusal is.
-        request.resume();
-        log.warn('The box does not answer.', { error });
-        throw unreachable(error);
-      });
+      const answer = await beginAnswer(request, response, () => ask(method, target, headers)).catch(
+        (error: unknown) => {
+          // What is still to come of the body is read and dropped, so that the refusal is.
+          request.resume();
+          log.warn('The box does not answer.', { error });
+          throw unreachable(error);
+        },
+      );
       if (!answer) return;
       const { statusCode = 0 } = answer;
       // Node takes a status that HTTP does not have, and sends none.
@@ -63,7 +63,7 @@ export function createBoxProxy({ runtimeUrl, token, log }: BoxProxyOptions): Box
       response.writeHead(statusCode, answer.statusMessage);
       // A stream begins before there is anything in it; an answer of a known length goes with its head.
       if (!response.hasHeader('content-length')) response.flushHeaders();
-      await stream(answer, response);
+      await passAnswer(answer, response);
     },
     close: () => agent.destroy(),
   };
@@ -72,69 +72,6 @@ export function createBoxProxy({ runtimeUrl, token, log }: BoxProxyOptions): Box
 // --- internal ---
 
 const MOST_IDLE = 64;
-const CONNECT_MS = 5_000;
-
-/** The head of the box's answer. Undefined: the browser went before there was one. */
-function begin(
-  request: IncomingMessage,
-  response: ServerResponse,
-  ask: () => ClientRequest,
-  isAgain = false,
-): Promise<IncomingMessage | undefined> {
-  return new Promise((resolve, reject) => {
-    const asked = ask();
-    let isAnswered = false;
-    const onGone = () => {
-      asked.destroy();
-      resolve(undefined);
-    };
-    response.once('close', onGone);
-    asked.once('socket', limitConnect);
-    asked.once('response', (answer) => {
-      isAnswered = true;
-      response.off('close', onGone);
-      resolve(answer);
-    });
-    asked.on('error', (error: NodeJS.ErrnoException) => {
-      // The box may say no before it has read all of a body, and close.
-      if (isAnswered) return;
-      response.off('close', onGone);
-      // It closed a connection that had been idle in the moment this was sent on it.
-      const isStale = asked.reusedSocket && error.code === 'ECONNRESET' && SAFE.has(request.method ?? '');
-      if (isStale && !isAgain && !hasBody(request.headers)) resolve(begin(request, response, ask, true));
-      else reject(error);
-    });
-    if (!hasBody(request.headers)) return void asked.end();
-    // A body that breaks off breaks off at the box, too: an end would make a whole one of it.
-    request.once('close', () => request.complete || asked.destroy());
-    pour(request, asked);
-  });
-}
-
-const SAFE = new Set(['GET', 'HEAD']);
-
-/** Hands on what comes no faster than it is taken. Whichever side goes, the other is ended. */
-function stream(answer: IncomingMessage, response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    answer.once('close', () => {
-      // A broken answer stays broken: an end would make a whole one of it.
-      if (!answer.complete) response.destroy();
-    });
-    answer.on('error', () => response.destroy());
-    response.once('close', () => {
-      answer.destroy();
-      resolve();
-    });
-    pour(answer, response);
-  });
-}
-
-function limitConnect(socket: Socket): void {
-  if (!socket.connecting) return;
-  const timer = setTimeout(() => socket.destroy(new Error('The connection was not made in time.')), CONNECT_MS);
-  socket.once('connect', () => clearTimeout(timer));
-  socket.once('close', () => clearTimeout(timer));
-}
 
 function unreachable(cause: unknown): PlaneError {
   return new PlaneError(

@@ -26,6 +26,7 @@ export interface Bootstrap {
   box: string;
   name: string;
   caller: { id: string; name: string; role: 'owner' | 'admin' | 'member' | 'approver' | 'viewer' };
+  organization?: string;
   installation?: string;
   installations?: { id: string; name: string; isReachable: boolean }[];
   problem?: { code: string; message: string };

@@ -143,7 +143,9 @@ function toBootstrap({ account, all }: { account: Account; all: Installation[] }
   const caller = { id: account.userId, name: account.name, role: account.role ?? ('viewer' as const) };
   const installations = all.map(({ id, name, deployment }) => ({ id, name, isReachable: deployment !== null }));
   const shown = all.find(({ id }) => id === asked) ?? all.find(({ deployment }) => deployment !== null) ?? all.at(0);
-  const base = { place: 'full' as const, caller, installations };
+  const { organizationId } = account;
+  const organization = organizationId === undefined ? {} : { organization: organizationId };
+  const base = { place: 'full' as const, caller, ...organization, installations };
   if (!shown) return { ...base, box: '', name: 'svc', problem: NO_BOX };
   const { id: installation, name, deployment } = shown;
   if (!deployment) return { ...base, box: '', name, installation, problem: NOT_LINKED };

@@ -8,7 +8,6 @@ import { findInstallation } from '../installations/installations.ts';
 import type { Installation } from '../installations/installations.ts';
 import { InstallationAnswer, requireInstallation, toAnswer } from '../installations/routes.ts';
 import type { Access } from '../organizations/access.ts';
-import type { Sealer } from '../sealer.ts';
 import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { createThrottle } from '../throttle/throttle.ts';
@@ -20,12 +19,11 @@ export interface DeploymentRoutes {
   now(): number;
   access: Access;
   audit: Audit;
-  sealer: Sealer;
   full: { allowPrivate: boolean };
 }
 
 /** Which box an installation is. */
-export function deploymentRoutes({ db, now, access, audit, sealer, full }: DeploymentRoutes): Route[] {
+export function deploymentRoutes({ db, now, access, audit, full }: DeploymentRoutes): Route[] {
   // What is refused, and how long it took, says whether something answers at an address: of that nobody asks much.
   const refused = createThrottle({ db, now, kind: 'link', most: MOST_REFUSED, message: 'Too many refused boxes.' });
   return [
@@ -59,15 +57,14 @@ export function deploymentRoutes({ db, now, access, audit, sealer, full }: Deplo
         await succeed();
         // It took its time: the role may have been taken away meanwhile.
         await requireInstallation({ db, access }, account, id, 'installations:write');
-        const secret = sealer.seal(TABLE, id, hmacSecret);
         const registered = await db.transaction(async (tx) => {
           const found = await findInstallation(tx, id);
           if (!found) return undefined;
           await tx.run(
-            sql`insert into plane_deployments (installation_id, url, image_tag, contract, secret, registered_at, registered_by)
-              values (${id}, ${url}, ${imageTag}, ${contract}, ${secret}, ${now()}, ${account.userId})
+            sql`insert into plane_deployments (installation_id, url, image_tag, contract, registered_at, registered_by)
+              values (${id}, ${url}, ${imageTag}, ${contract}, ${now()}, ${account.userId})
               on conflict (installation_id) do update set url = excluded.url, image_tag = excluded.image_tag,
-                contract = excluded.contract, secret = excluded.secret, registered_at = excluded.registered_at,
+                contract = excluded.contract, registered_at = excluded.registered_at,
                 registered_by = excluded.registered_by`,
           );
           await audit.record(toEntry(call, found, `${url} ${imageTag}`), tx);
@@ -82,7 +79,6 @@ export function deploymentRoutes({ db, now, access, audit, sealer, full }: Deplo
 
 // --- internal ---
 
-const TABLE = 'plane_deployments';
 /** Of a person in a minute. */
 const MOST_REFUSED = 10;
 
@@ -97,7 +93,11 @@ const Registration = z.strictObject({
       return z.NEVER;
     })
     .describe('Where the box answers: scheme, host and port.'),
-  hmacSecret: z.string().min(1).max(1_024).describe('Its HMAC_SECRET. It is kept sealed and shown nowhere.'),
+  hmacSecret: z
+    .string()
+    .min(1)
+    .max(1_024)
+    .describe('Its HMAC_SECRET, for this once: it is neither sent to the box nor kept.'),
   imageTag: z
     .string()
     .max(512)

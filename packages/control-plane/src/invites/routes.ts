@@ -8,7 +8,6 @@ import { requireSignedIn } from '../organizations/access.ts';
 import type { Access } from '../organizations/access.ts';
 import { toOrganization } from '../people/me.ts';
 import { Email, OrganizationAnswer, RoleName } from '../people/schemas.ts';
-import { findUserByEmail } from '../people/users.ts';
 import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import { acceptInvite, addInvite, listInvites, mayGive, requireInvite } from './invites.ts';
@@ -112,7 +111,6 @@ function invitedRoutes({ db, audit }: InviteRoutes): Route[] {
         email: z.string(),
         role: RoleName,
         organization: z.object({ name: z.string() }),
-        hasAccount: z.boolean(),
         expiresAt: z.iso.datetime(),
       }),
       errors: ['invite_invalid'],
@@ -121,9 +119,8 @@ function invitedRoutes({ db, audit }: InviteRoutes): Route[] {
         const named = await db.get<{ name: string }>(
           sql`select name from plane_organizations where id = ${organizationId}`,
         );
-        const hasAccount = (await findUserByEmail(db, email)) !== undefined;
         const organization = { name: named?.name ?? '' };
-        return { email, role, organization, hasAccount, expiresAt: new Date(expiresAt).toISOString() };
+        return { email, role, organization, expiresAt: new Date(expiresAt).toISOString() };
       },
     }),
     route({

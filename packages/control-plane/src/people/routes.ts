@@ -19,6 +19,7 @@ export interface PeopleRoutes extends MeOptions {
   audit: Audit;
   /** Undefined: there is no other way than a password. */
   oidc: object | undefined;
+  full: { passwordSignup: boolean };
 }
 
 export function peopleRoutes(rooms: PeopleRoutes): Route[] {
@@ -51,9 +52,13 @@ export function peopleRoutes(rooms: PeopleRoutes): Route[] {
       summary: 'Say how one signs in here',
       tag: 'auth',
       access: 'anyone',
-      answer: z.object({ signup: z.enum(['open', 'invited']), password: z.literal(true), oidc: z.boolean() }),
+      answer: z.object({
+        signup: z.enum(['open', 'invited', 'provider']),
+        password: z.literal(true),
+        oidc: z.boolean(),
+      }),
       handle: async () => ({
-        signup: (await hasUsers(rooms.db)) ? 'invited' : 'open',
+        signup: rooms.full.passwordSignup ? ((await hasUsers(rooms.db)) ? 'invited' : 'open') : 'provider',
         password: true,
         oidc: rooms.oidc !== undefined,
       }),

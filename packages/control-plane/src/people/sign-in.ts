@@ -19,6 +19,8 @@ export interface SignInOptions {
   audit: Audit;
   sessions: Sessions;
   passwords: Passwords;
+  /** Whether new people may come with a password. */
+  full: { passwordSignup: boolean };
 }
 
 export interface NewPerson {
@@ -42,7 +44,15 @@ export interface SignIn {
 
 /** How a person comes to a session. */
 export function createSignIn(options: SignInOptions): SignIn {
-  const { db, now, audit, passwords } = options;
+  const { db, now, audit, passwords, full } = options;
+  // Who has made an invite holds its token: what a refusal says of an address is said of few.
+  const existing = createThrottle({
+    db,
+    now,
+    kind: 'signup',
+    most: EXISTING_A_MINUTE,
+    message: 'There were too many sign-ups with invites for addresses that have an account.',
+  });
   const throttle = createThrottle({
     db,
     now,
@@ -52,8 +62,10 @@ export function createSignIn(options: SignInOptions): SignIn {
   });
   return {
     async signUp(call, person) {
+      if (!full.passwordSignup) throw providerOnly();
       // Before the password is worked on, and once more in the transaction: meanwhile someone else may have been first.
-      await findPlace(db, person, call.now);
+      const invited = await findPlace(db, person, call.now);
+      if (invited) await requireNew(call, invited);
       const password = await passwords.hash(person.password, call.request.signal);
       return openSession(options, call, async (tx) => {
         const invite = await findPlace(tx, person, call.now);
@@ -96,6 +108,15 @@ export function createSignIn(options: SignInOptions): SignIn {
       });
     },
   };
+
+  /** Throws `account_exists`, or `rate_limited` where that was answered too often. */
+  async function requireNew(call: Call, { email, invitedBy }: Invite): Promise<void> {
+    const subjects = [`inviter ${invitedBy}`, ...(call.address === undefined ? [] : [`address ${call.address}`])];
+    await existing.require(subjects);
+    if (!(await findUserByEmail(db, email))) return;
+    await existing.count(subjects);
+    throw accountExists(email);
+  }
 
   /** Answers what to store in place of the password, if anything. Throws `wrong_credentials`, `rate_limited`. */
   async function check(call: Call, { email, password, user }: Checking): Promise<string | undefined> {
@@ -167,8 +188,9 @@ export function signUpClosed(): PlaneError {
 // --- internal ---
 
 const WRONG_LOGINS_A_MINUTE = 5;
+const EXISTING_A_MINUTE = 5;
 
-/** Undefined: it is the first person. Throws `signup_closed`, `invite_invalid`, `account_exists`. */
+/** Undefined: it is the first person. Throws `signup_closed`, `invite_invalid`. */
 async function findPlace(queries: Queries, person: NewPerson, now: number): Promise<Invite | undefined> {
   const { email, invite: token, organization } = person;
   if (token === undefined) {
@@ -179,8 +201,11 @@ async function findPlace(queries: Queries, person: NewPerson, now: number): Prom
     throw new PlaneError('invalid_request', 'An invite is to an organisation: leave out "organization".');
   const invite = await requireInvite(queries, token, now);
   requireInvited(invite, email);
-  if (await findUserByEmail(queries, email)) throw accountExists(email);
   return invite;
+}
+
+function providerOnly(): PlaneError {
+  return new PlaneError('signup_closed', 'New people sign in with the identity provider here, and have no password.');
 }
 
 function wrongCredentials(): PlaneError {

@@ -173,4 +173,23 @@ create index plane_personal_tokens_organization on plane_personal_tokens (organi
   `
 drop table plane_tunnels;
 `,
+  // Which of several control planes a box is at. `held`: the time it was taken there.
+  `
+create table plane_tunnels (
+  installation_id text primary key references plane_installations (id) on delete cascade,
+  name text not null unique,
+  issued_at bigint not null,
+  expires_at bigint not null,
+  plane text,
+  plane_url text,
+  held text,
+  seen_at bigint
+);
+create index plane_tunnels_expires on plane_tunnels (expires_at);
+create index plane_tunnels_plane on plane_tunnels (plane);
+`,
+  // It was sealed and never opened: a box that is registered again brings its secret along.
+  `
+alter table plane_deployments drop column secret;
+`,
 ];

@@ -4,7 +4,7 @@ import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Grant } from './grants.ts';
-import type { End } from './relay.ts';
+import type { End } from './open-tunnels.ts';
 
 /** What the store says of tunnels: over is one without its installation, its member, or the session it was opened with. */
 export async function findEnds(db: Db, grants: readonly Grant[], now: number): Promise<Map<Grant, End>> {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import { findFramingFault, HOP_HEADERS, listNamed } from '../http/hop.ts';
+import { PASSED_HEADER } from './passed.ts';
 
 export interface Outside {
   /** Of whoever asks; undefined where it is not known. */
@@ -42,8 +43,8 @@ export function findFault({ url = '/', headers }: IncomingMessage): string | und
 
 // --- internal ---
 
-/** What others say of who asks; and cookies: those of a name beside ours are not for a box. */
-const KEPT_BACK = new Set(['host', 'cookie', 'forwarded', 'via', 'x-real-ip']);
+/** What others say of who asks, our own among them; and cookies: those of a name beside ours are not for a box. */
+const KEPT_BACK = new Set(['host', 'cookie', 'forwarded', 'via', 'x-real-ip', PASSED_HEADER]);
 
 /** A box sets no cookies, which would be good for other names of the domain; and knows no other way to itself. */
 const NOT_OURS = new Set(['set-cookie', 'set-cookie2', 'alt-svc']);

@@ -3,21 +3,26 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { Log } from '../../../runtime/src/log.ts';
 import { PlaneError } from '../errors.ts';
-import { openAttachment } from './attachment.ts';
-import type { Attachment } from './attachment.ts';
+import { createForwarder, elsewhere } from './forward.ts';
 import { createGrants, isName, newName } from './grants.ts';
-import { coalesce } from './coalesce.ts';
 import type { Grant } from './grants.ts';
-import { CLOSED, RELAY_LIMITS } from './limits.ts';
+import { findFault } from './headers.ts';
+import type { Outside } from './headers.ts';
+import { RELAY_LIMITS } from './limits.ts';
 import type { RelayLimits } from './limits.ts';
-import { pass } from './pass.ts';
+import { createOpenTunnels } from './open-tunnels.ts';
+import type { End } from './open-tunnels.ts';
+import { pass, refuse } from './pass.ts';
+import { createPassing, PASSED_HEADER } from './passed.ts';
+import { createOwnRegistry } from './registry.ts';
+import type { Held, Registry } from './registry.ts';
 import { requireRoom } from './room.ts';
 import { readToken, refuseUpgrade, SUBPROTOCOL } from './upgrade.ts';
 
 /** Where boxes of developers are reached from outside: each has one connection to here, over which it is asked. */
 export interface Relay {
   /** A tunnel for an installation; one that it had is over. Throws `tunnel_unavailable`. */
-  create(tunnel: Pick<Grant, 'installationId' | 'holder'>): CreatedTunnel;
+  create(tunnel: Pick<Grant, 'installationId' | 'holder'>): Promise<CreatedTunnel>;
   /** Takes over the connection of a box that shows a token; any other is refused. */
   attach(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Whether the request is for the host of a tunnel: then it is answered. */
@@ -49,19 +54,19 @@ export interface RelayOptions {
   addressOf(request: IncomingMessage): string | undefined;
   /** Which of the grants are good no more, and why. Default: none. */
   findEnds?(grants: readonly Grant[]): Promise<ReadonlyMap<Grant, End>>;
+  /** Default: this control plane is the only one. */
+  registry?: Registry;
   limits?: Partial<RelayLimits>;
 }
-
-/** `ended`: there is no installation any more. `revoked`: who opened it may no more, or is signed out. */
-export type End = 'ended' | 'revoked';
 
 export function createRelay(options: RelayOptions): Relay {
   const { now, log, publicUrl, domain, addressOf, findEnds = async () => new Map<Grant, End>() } = options;
   const limits = { ...RELAY_LIMITS, ...options.limits };
+  const { registry = createOwnRegistry(now) } = options;
   const grants = createGrants(options.key);
-  /** The newest tunnel of each installation, as far as this process knows. */
-  const newest = new Map<string, Grant>();
-  const attached = new Map<string, { grant: Grant; attachment: Attachment }>();
+  const passing = createPassing(options.key, now);
+  const forwarder = createForwarder(log);
+  const tunnels = createOpenTunnels({ now, log, limits, registry, findEnds });
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.frame,
@@ -69,33 +74,9 @@ export function createRelay(options: RelayOptions): Relay {
     clientTracking: false,
     handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
   });
+  const nameOf = (host?: string) => readName(host, domain);
 
-  const look = (): void => {
-    for (const [id, { expiresAt }] of newest) if (expiresAt <= now()) newest.delete(id);
-    for (const { grant, attachment } of attached.values())
-      if (grant.expiresAt <= now()) attachment.close(CLOSED.expired, 'expired');
-  };
-
-  const detach = (name: string, code: number, reason: string): void => {
-    attached.get(name)?.attachment.close(code, reason);
-    attached.delete(name);
-  };
-  const cut = async (held: readonly Grant[]): Promise<void> => {
-    try {
-      for (const [{ name }, end] of await findEnds(held)) detach(name, CLOSED[end], end);
-    } catch (error) {
-      log.warn('Whether the tunnels are still good could not be read. It is asked again in a moment.', { error });
-    }
-  };
-  const check = coalesce(() => cut([...attached.values()].map(({ grant }) => grant)));
-  const timers = [setInterval(look, limits.beatMs), setInterval(() => void check(), limits.checkMs)];
-  for (const timer of timers) timer.unref();
-  const renew = (grant: Grant): void => {
-    const before = newest.get(grant.installationId);
-    newest.set(grant.installationId, grant);
-    if (before && before.name !== grant.name) detach(before.name, CLOSED.replaced, 'replaced');
-  };
-  const requireGood = async (request: IncomingMessage): Promise<Grant> => {
+  const requireGood = async (request: IncomingMessage): Promise<Held> => {
     if (nameOf(request.headers.host) !== undefined)
       throw new PlaneError('invalid_request', 'A tunnel carries requests and answers alone, no WebSocket.');
     if (request.url?.split('?', 1)[0] !== RELAY_PATH)
@@ -106,37 +87,38 @@ export function createRelay(options: RelayOptions): Relay {
     if (grant.expiresAt <= now()) throw new PlaneError('tunnel_expired', 'The tunnel has ended. Open another one.');
     const end = (await findEnds([grant])).get(grant);
     if (end !== undefined) throw toRefusal(grant, end);
-    const latest = newest.get(grant.installationId);
-    if (latest && latest.name !== grant.name && latest.issuedAt >= grant.issuedAt)
-      throw new PlaneError('tunnel_replaced', 'The installation has another tunnel by now.');
-    return grant;
+    requireRoom(grant, tunnels.list(), limits);
+    const held = await registry.take(grant);
+    if (!held) throw new PlaneError('tunnel_replaced', 'The installation has another tunnel by now.');
+    return held;
   };
-  const accept = (grant: Grant, request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const open = [...attached.values()].map((one) => one.grant);
-    requireRoom(grant, open, limits);
-    sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      renew(grant);
-      // Of a box that comes back before its last connection is known to be lost.
-      detach(grant.name, CLOSED.replaced, 'replaced');
-      const attachment = openAttachment(webSocket, {
-        limits,
-        log,
-        onClosed: () => attached.get(grant.name)?.attachment === attachment && attached.delete(grant.name),
-      });
-      attached.set(grant.name, { grant, attachment });
-      // What was asked before the connection was taken over may be over by now.
-      void cut([grant]);
-    });
+  const accept = (held: Held, request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    try {
+      // While the store was asked others may have come.
+      requireRoom(held.grant, tunnels.list(), limits);
+      if (socket.destroyed) throw new PlaneError('tunnel_closed', 'The connection has gone.');
+      sockets.handleUpgrade(request, socket, head, (webSocket) => tunnels.add(held, webSocket));
+    } catch (error) {
+      tunnels.leave(held);
+      throw error;
+    }
   };
-  const nameOf = (host?: string) => readName(host, domain);
-
+  /** Of a tunnel that is not open here. */
+  const passElsewhere = async (name: string, asked: Asked, outside: Outside): Promise<void> => {
+    const holder = await registry.findHolder(name);
+    if (!holder) return pass(undefined, asked, outside);
+    const fault = findFault(asked[0]);
+    if (fault !== undefined) return refuse(asked, new PlaneError('invalid_request', fault));
+    if (holder.url === undefined) return refuse(asked, elsewhere());
+    await forwarder.pass(holder.url, asked, passing.sign(name, outside));
+  };
   return {
-    check,
-    create({ installationId, holder }) {
+    check: tunnels.check,
+    async create({ installationId, holder }) {
       requireDomain(publicUrl(), domain);
-      const issuedAt = Math.max(now(), (newest.get(installationId)?.issuedAt ?? 0) + 1);
-      const grant = { installationId, holder, name: newName(), issuedAt, expiresAt: now() + limits.lifetimeMs };
-      renew(grant);
+      const made = { installationId, holder, name: newName(), expiresAt: now() + limits.lifetimeMs };
+      const grant = { ...made, issuedAt: await registry.add(made) };
+      tunnels.replace(grant);
       return {
         name: grant.name,
         token: grants.sign(grant),
@@ -149,27 +131,33 @@ export function createRelay(options: RelayOptions): Relay {
       // Its end may come while the store is asked.
       socket.on('error', () => {});
       void requireGood(request)
-        .then((grant) => accept(grant, request, socket, head))
+        .then((held) => accept(held, request, socket, head))
         .catch((error: unknown) => refuseUpgrade(socket, error, log));
     },
     handle(request, response) {
       const { host } = request.headers;
       const name = nameOf(host);
       if (name === undefined) return false;
-      const found = attached.get(name);
-      if (found && found.grant.expiresAt <= now()) detach(name, CLOSED.expired, 'expired');
       const proto = publicUrl().startsWith('https:') ? 'https' : 'http';
-      pass(attached.get(name)?.attachment, [request, response], {
-        address: addressOf(request),
-        proto,
-        host: host ?? '',
-      });
+      const passed = passing.open(name, request.headers[PASSED_HEADER]);
+      const outside = { address: passed ? passed.address : addressOf(request), proto, host: host ?? '' } as const;
+      const attachment = tunnels.find(name);
+      // What another control plane has passed on is here, or nowhere.
+      if (attachment || passed) pass(attachment, [request, response], outside);
+      else
+        passElsewhere(name, [request, response], outside).catch((error: unknown) => {
+          log.warn('Where a tunnel is could not be read.', { error });
+          refuse([request, response], unknown());
+        });
       return true;
     },
     async close() {
-      for (const timer of timers) clearInterval(timer);
-      for (const name of attached.keys()) detach(name, GOING_AWAY, 'closing');
+      tunnels.close();
       sockets.close();
+      forwarder.close();
+      await registry
+        .close()
+        .catch((error: unknown) => log.warn('That no tunnel is here any more could not be written.', { error }));
     },
   };
 }
@@ -191,8 +179,13 @@ function toRefusal({ installationId }: Grant, end: End): PlaneError {
   return new PlaneError('tunnel_revoked', 'Who opened the tunnel is signed out, or may not have one any more.');
 }
 
-/** The box comes back to it, once there is one again. */
-const GOING_AWAY = 1001;
+type Asked = [request: IncomingMessage, response: ServerResponse];
+
+function unknown(): PlaneError {
+  return new PlaneError('store_unavailable', 'The store of the control plane does not answer. Try again in a moment.', {
+    headers: { 'retry-after': '1' },
+  });
+}
 
 function toPublicUrl(planeUrl: string, name: string, domain: string): string {
   const url = new URL(planeUrl);

@@ -12,6 +12,7 @@ import type { Db } from '../store/db.ts';
 import { findEnds } from './ends.ts';
 import { createRelay } from './relay.ts';
 import type { Relay } from './relay.ts';
+import { createSharedRegistry } from './shared-registry.ts';
 
 /** The relay of a control plane. */
 export function createPlaneRelay({ db, full, settings, log, now, publicUrl }: FullGround): Relay {
@@ -23,6 +24,8 @@ export function createPlaneRelay({ db, full, settings, log, now, publicUrl }: Fu
     domain,
     key: new Uint8Array(hkdfSync('sha256', Buffer.from(secretKey, 'base64'), '', 'svc tunnel tokens', 32)),
     findEnds: (grants) => findEnds(db, grants, now()),
+    // A file has one control plane, which need not ask it.
+    ...(db.dialect === 'postgres' ? { registry: createSharedRegistry({ db, now, url: full.internalUrl }) } : {}),
     addressOf({ socket, headers }) {
       const forwarded = headers['x-forwarded-for'];
       const given = Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? null);
@@ -55,7 +58,7 @@ export function tunnelRoutes({ db, access, audit, relay, publicUrl }: TunnelRout
         const account = call.account();
         const { name, organizationId } = await requireInstallation({ db, access }, account, id, 'tunnels:open');
         const { userId, credentialId } = account;
-        const tunnel = relay.create({ installationId: id, holder: { userId, credentialId } });
+        const tunnel = await relay.create({ installationId: id, holder: { userId, credentialId } });
         await audit.record(
           entryOf(call, { organizationId, action: 'installations.tunnel', target: `${name} (${id})` }),
         );

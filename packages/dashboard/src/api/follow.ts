@@ -47,9 +47,24 @@ const ROOMS: readonly (readonly [prefix: string, rooms: readonly string[]])[] = 
   ['program.', ['catalog', 'discovery', 'workflows', 'jobs', 'prompts', 'config', 'guardrails']],
 ];
 
-function roomsOf({ event }: BoxEvent): readonly string[] {
-  if (event === 'reset') return [ALL];
-  return ROOMS.find(([prefix]) => event.startsWith(prefix))?.[1] ?? [];
+/** What else may be another one once somebody has changed something of a room. */
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  catalog: ['discovery', 'workflows', 'settings'],
+  keys: ['usage'],
+  prompts: ['catalog'],
+  provider: ['settings', 'models', 'catalog', 'health'],
+  sessions: ['memory'],
+  settings: ['provider', 'models', 'catalog', 'browser'],
+};
+
+function roomsOf(happened: BoxEvent): readonly string[] {
+  if (happened.event === 'reset') return [ALL];
+  if (happened.event === 'workspace.changed') {
+    const { room } = happened.data;
+    // Whatever is changed is written down there.
+    return [room, 'activity', ...(BESIDE[room] ?? [])];
+  }
+  return ROOMS.find(([prefix]) => happened.event.startsWith(prefix))?.[1] ?? [];
 }
 
 /** The run it is about, and the one that started it. Undefined: it is about none. */

@@ -7,8 +7,6 @@ export interface CallHow {
   enabled?: boolean;
   /** What was shown for other input stays until the answer is there. */
   keep?: boolean;
-  /** Read anew so often, in milliseconds, where no event says that it has changed. Default: never. */
-  everyMs?: number;
 }
 
 /** What an operation answers, kept by its id and its input, and read anew when an event says that it has changed. */
@@ -18,7 +16,6 @@ export function useCall<Id extends OperationId>(id: Id, input: OperationInput<Id
     queryKey: [id, input],
     queryFn: ({ signal }) => call(client, id, input, signal),
     enabled: how.enabled ?? true,
-    ...(how.everyMs === undefined ? {} : { refetchInterval: how.everyMs }),
     ...(how.keep ? { placeholderData: (before: OperationOutput<Id> | undefined) => before as never } : {}),
   });
 }

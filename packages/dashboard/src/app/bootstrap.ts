@@ -10,6 +10,8 @@ export interface Bootstrap {
   name: string;
   /** `id`: of the account, which no other has. */
   caller: { id: string; name: string; role: Role };
+  /** In the full mode: the id of the organisation, whose members are at the control plane. */
+  organization?: string;
   /** In the full mode: the box that is shown, and the others one may show. */
   installation?: string;
   installations?: { id: string; name: string; isReachable: boolean }[];

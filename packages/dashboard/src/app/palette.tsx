@@ -3,8 +3,8 @@ import { useEffect, useId, useState } from 'react';
 import { useCall } from '../api/queries.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Input } from '../ui/field.tsx';
-import { useMay } from './box.ts';
-import { SCREENS } from './screens.ts';
+import { useBox, useMay } from './box.ts';
+import { isOpenTo, SCREENS, toSeat } from './screens.ts';
 
 /** Opened with Ctrl+K or ⌘K from anywhere: screens, agents, workflows and the newest runs by a part of their name. */
 export function Palette() {
@@ -98,11 +98,12 @@ function PaletteDialog({ onClose }: { onClose(): void }) {
 
 function useChoices(text: string): Choice[] {
   const may = useMay();
+  const seat = toSeat(useBox().bootstrap);
   const names = useCall('discovery.get', {});
   const runs = useCall('runs.list', { limit: 100 });
   const has = (id: string) => SCREENS.some((screen) => screen.id === id);
   const all: Choice[] = [
-    ...SCREENS.filter(({ group, permission }) => group && may(permission)).map(({ id, title, path }) => ({
+    ...SCREENS.filter((screen) => screen.group && isOpenTo(screen, seat)).map(({ id, title, path }) => ({
       id: `screen ${id}`,
       kind: 'screen',
       title,

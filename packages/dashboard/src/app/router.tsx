@@ -1,27 +1,27 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { isHeld } from '../../../runtime/src/auth/permissions.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { Missing, Refused } from './missing.tsx';
-import { SCREENS } from './screens.ts';
+import { isOpenTo, isPlaced, SCREENS, toSeat } from './screens.ts';
 import { Shell } from './shell.tsx';
 import { Failure } from '../ui/failure.tsx';
 import { Loading } from '../ui/loading.tsx';
 import { Page } from '../ui/page.tsx';
 
 /** The screens of the table that the person may see; the others say what is missing. */
-export function makeRouter({ caller: { role } }: Bootstrap) {
+export function makeRouter(bootstrap: Bootstrap) {
+  const seat = toSeat(bootstrap);
   const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
-  const screens = SCREENS.map((screen) =>
+  const screens = SCREENS.filter((screen) => isPlaced(screen, seat)).map((screen) =>
     createRoute({
       getParentRoute: () => root,
       path: screen.path,
-      component: isHeld(screen.permission, role)
+      component: isOpenTo(screen, seat)
         ? lazyRouteComponent(screen.load)
         : () => <Refused title={screen.title} permission={screen.permission} />,
       staticData: { screen: screen.id },
     }),
   );
-  const first = SCREENS.find(({ group, permission }) => group && isHeld(permission, role));
+  const first = SCREENS.find((screen) => screen.group && isOpenTo(screen, seat));
   const hasRoot = SCREENS.some(({ path }) => path === '/');
   const start = createRoute({
     getParentRoute: () => root,

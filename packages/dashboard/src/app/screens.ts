@@ -1,5 +1,7 @@
 import type { ComponentType } from 'react';
-import type { Permission } from '../../../runtime/src/auth/permissions.ts';
+import { isHeld } from '../../../runtime/src/auth/permissions.ts';
+import type { Permission, Role } from '../../../runtime/src/auth/permissions.ts';
+import type { Bootstrap } from './bootstrap.ts';
 
 export type ScreenGroup = 'watch' | 'work' | 'manage';
 
@@ -13,11 +15,33 @@ export interface Screen {
   group?: ScreenGroup;
   /** What a person must hold to see it. */
   permission: Permission;
+  /** Where it is shown. Undefined: wherever the dashboard is served. */
+  places?: readonly Bootstrap['place'][];
   /** The tag of its operations. */
   tag: string;
   /** The member of the address that opens one of what it lists; an item with a page of its own has a screen. */
   item?: string;
   load(): Promise<{ default: ComponentType }>;
+}
+
+/** Where a person looks, and as what. */
+export interface Seat {
+  place: Bootstrap['place'];
+  role: Role;
+}
+
+export function toSeat({ place, caller: { role } }: Pick<Bootstrap, 'place' | 'caller'>): Seat {
+  return { place, role };
+}
+
+/** Whether there is such a screen here. */
+export function isPlaced({ places }: Screen, { place }: Seat): boolean {
+  return places?.includes(place) ?? true;
+}
+
+/** Whether it is here, and the person may see it. */
+export function isOpenTo(screen: Screen, seat: Seat): boolean {
+  return isPlaced(screen, seat) && isHeld(screen.permission, seat.role);
 }
 
 /** In the order of the sidebar. */
@@ -291,6 +315,17 @@ export const SCREENS: readonly Screen[] = [
     permission: 'keys:read',
     tag: 'keys',
     load: () => import('../screens/keys/keys.tsx'),
+  },
+  {
+    id: 'members',
+    path: '/members',
+    title: 'Members',
+    group: 'manage',
+    // Every role: who is in an organisation is no secret of those in it.
+    permission: 'services:read',
+    places: ['full'],
+    tag: 'organizations',
+    load: () => import('../screens/members/members.tsx'),
   },
   {
     id: 'activity',

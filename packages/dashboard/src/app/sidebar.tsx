@@ -1,10 +1,10 @@
 import { DrawerButton } from '../copilot/drawer-button.tsx';
 import type { DrawerState } from '../copilot/use-drawer.ts';
-import { useBox, useMay } from './box.ts';
+import { useBox } from './box.ts';
 import { signOut } from './bootstrap.ts';
 import { Installations } from './installations.tsx';
 import { OPEN_PALETTE } from './palette.tsx';
-import { SCREENS } from './screens.ts';
+import { isOpenTo, SCREENS, toSeat } from './screens.ts';
 import type { ScreenGroup } from './screens.ts';
 import { ThemeButton } from './theme-button.tsx';
 import { Link } from '../ui/link.tsx';
@@ -25,7 +25,7 @@ export interface SidebarProps {
 
 export function Sidebar({ isOpen, onToggle, copilot, isCovered }: SidebarProps) {
   const { bootstrap } = useBox();
-  const may = useMay();
+  const seat = toSeat(bootstrap);
   return (
     <header
       inert={isCovered}
@@ -64,7 +64,7 @@ export function Sidebar({ isOpen, onToggle, copilot, isCovered }: SidebarProps) 
         className={`${isOpen ? 'block' : 'hidden'} flex-1 overflow-y-auto px-2 pb-3 md:block`}
       >
         {GROUPS.map(([group, title]) => {
-          const shown = SCREENS.filter((screen) => screen.group === group && may(screen.permission));
+          const shown = SCREENS.filter((screen) => screen.group === group && isOpenTo(screen, seat));
           if (shown.length === 0) return null;
           return (
             <section key={group} aria-label={title} className="mb-3">
@@ -89,6 +89,7 @@ export function Sidebar({ isOpen, onToggle, copilot, isCovered }: SidebarProps) 
       <div className="px-4 pb-2 empty:hidden">
         <DrawerButton isOpen={copilot.isOpen} onToggle={copilot.toggle} className="hidden w-full md:flex" />
       </div>
+      <PlaneLinks place={bootstrap.place} isOpen={isOpen} />
       <div
         className={`${isOpen ? 'flex' : 'hidden'} items-center gap-2 border-t border-line px-4 py-2 text-xs text-muted md:flex`}
       >
@@ -107,5 +108,33 @@ export function Sidebar({ isOpen, onToggle, copilot, isCovered }: SidebarProps) 
         <ThemeButton />
       </div>
     </header>
+  );
+}
+
+// --- internal ---
+
+/** The pages of the control plane around this one. */
+const PAGES = {
+  dev: [],
+  standalone: [['/', 'Box and tokens']],
+  full: [
+    ['/', 'Organisation'],
+    ['/account', 'Account'],
+  ],
+} as const satisfies Record<string, readonly (readonly [href: string, title: string])[]>;
+
+function PlaneLinks({ place, isOpen }: { place: keyof typeof PAGES; isOpen: boolean }) {
+  if (PAGES[place].length === 0) return null;
+  return (
+    <nav
+      aria-label="Control plane"
+      className={`${isOpen ? 'flex' : 'hidden'} gap-4 border-t border-line px-4 py-2 text-xs md:flex`}
+    >
+      {PAGES[place].map(([href, title]) => (
+        <a key={href} href={href} className="text-muted underline hover:text-text">
+          {title}
+        </a>
+      ))}
+    </nav>
   );
 }

@@ -53,6 +53,8 @@ export interface ChatOptions {
    * wait.
    */
   readPaused(): Promise<PausedThread | undefined>;
+  /** Sent with each turn. */
+  forwardedProps?: Record<string, unknown>;
   /** What the agent may have done here. Undefined: nothing. */
   page?: ChatPage | undefined;
   /** Gathers what comes, until it is called back. */
@@ -61,7 +63,7 @@ export interface ChatOptions {
 }
 
 export function createChat(options: ChatOptions): Chat {
-  const { agent, threadId, post, page, now = Date.now, soon } = options;
+  const { agent, threadId, post, page, forwardedProps, now = Date.now, soon } = options;
   const listeners = new Set<() => void>();
   const leaving = new AbortController();
   let state: ChatState = { thread: EMPTY, isOpening: false, isLost: false, failure: undefined };
@@ -79,7 +81,7 @@ export function createChat(options: ChatOptions): Chat {
     set({ thread: goesOn ? { ...thread, status: 'running' } : thread, isLost: false, isOpening: false });
   });
   const read = async (messages: readonly ChatMessage[], resume?: readonly ResumeEntry[]): Promise<void> => {
-    const request = { agent, threadId, messages, ...page?.bring(), ...(resume ? { resume } : {}) };
+    const request = { agent, threadId, messages, forwardedProps, ...page?.bring(), ...(resume ? { resume } : {}) };
     const onLost = (): void => set({ isLost: true });
     for await (const event of readRun(post, request, { signal: leaving.signal, onLost })) take(event);
     flush();

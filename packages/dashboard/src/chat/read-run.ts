@@ -23,6 +23,8 @@ export interface Brought {
 }
 
 export interface RunRequest extends Brought {
+  /** Sent as it is. */
+  forwardedProps?: Record<string, unknown> | undefined;
   agent: string;
   threadId: string;
   /** The whole conversation with what is new; none: it is read, and a turn that is under way is followed. */

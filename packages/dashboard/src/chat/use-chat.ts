@@ -3,7 +3,8 @@ import { ClientError } from '@svc/runtime/client';
 import { useBox } from '../app/box.ts';
 import type { BoxContext } from '../app/box.ts';
 import { createChat } from './create-chat.ts';
-import type { Chat, ChatOptions, ChatPage, ChatState } from './create-chat.ts';
+import type { Chat, ChatPage, ChatState } from './create-chat.ts';
+import { toForwardedProps } from './prompt-choice.ts';
 import { readPaused } from './read-paused.ts';
 
 export interface UseChatOptions {
@@ -11,6 +12,8 @@ export interface UseChatOptions {
   threadId: string;
   /** Nothing has been said in it, so there is nothing to read. */
   isNew: boolean;
+  /** A version of a prompt that its turns are asked with: `<id>@<version>`. */
+  prompt?: string | undefined;
   /** The same one for as long as it is shown. */
   page?: ChatPage;
 }
@@ -23,9 +26,9 @@ export interface UseChat extends ChatState {
  * The conversation of an agent by its name, for as long as it is shown. Somebody else may decide what it waits for: then
  * it goes on here, too.
  */
-export function useChat({ agent, threadId, isNew, page }: UseChatOptions): UseChat {
+export function useChat({ agent, threadId, isNew, prompt, page }: UseChatOptions): UseChat {
   const box = useBox();
-  const chat = useMemo(() => makeChat(box, { agent, threadId, page }), [box, agent, threadId, page]);
+  const chat = useMemo(() => makeChat(box, { agent, threadId, prompt, page }), [box, agent, threadId, prompt, page]);
   useEffect(() => {
     if (!isNew) void chat.open();
     // Once: a conversation that has begun here is not read again.
@@ -47,7 +50,7 @@ export function useChat({ agent, threadId, isNew, page }: UseChatOptions): UseCh
 
 // --- internal ---
 
-function makeChat(box: BoxContext, { agent, threadId, page }: Pick<ChatOptions, 'agent' | 'threadId' | 'page'>): Chat {
+function makeChat(box: BoxContext, { agent, threadId, prompt, page }: Omit<UseChatOptions, 'isNew'>): Chat {
   const send = async (path: string, init: RequestInit): Promise<Response> => {
     const headers = new Headers(init.headers);
     // At `svc dev` a wire takes any text for a key.
@@ -60,6 +63,7 @@ function makeChat(box: BoxContext, { agent, threadId, page }: Pick<ChatOptions, 
     agent,
     threadId,
     page,
+    ...toForwardedProps(prompt),
     post: (path, body, { headers, signal }) =>
       send(path, {
         method: 'POST',

@@ -3,7 +3,7 @@ import { SCREENS } from '../app/screens.ts';
 import { toPlace } from './navigate.ts';
 
 const asOwner = (screen: unknown, item?: unknown) =>
-  toPlace({ screen, ...(item === undefined ? {} : { item }) }, 'owner');
+  toPlace({ screen, ...(item === undefined ? {} : { item }) }, { place: 'full', role: 'owner' });
 
 test.each([
   ['runs', 'r/1', '/runs/r%2F1', {}],
@@ -52,8 +52,14 @@ test('every screen opens to an owner by itself, but those of one item', () => {
 
 test('what a role may not open is refused by its permission, and what it may is listed', () => {
   for (const screen of ['secrets', 'keys', 'prompt']) {
-    const { reason } = toPlace({ screen, item: 'p1' }, 'viewer') as { reason: string };
+    const { reason } = toPlace({ screen, item: 'p1' }, { place: 'dev', role: 'viewer' }) as { reason: string };
     expect(reason).toMatch(/ is not open to the role "viewer": it needs [a-z]+:[a-z]+\. Open to them: overview, runs,/);
     expect(reason.split('Open to them:')[1]).not.toMatch(/secrets|keys|prompt/);
   }
+});
+
+test('what is elsewhere alone is no screen here', () => {
+  const at = (place: 'full' | 'standalone') => toPlace({ screen: 'members' }, { place, role: 'owner' });
+  expect(at('full')).toMatchObject({ to: '/members' });
+  expect(at('standalone')).toEqual({ refused: true, reason: expect.stringContaining('no screen "members"') });
 });

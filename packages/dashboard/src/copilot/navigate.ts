@@ -1,17 +1,18 @@
-import { isHeld } from '../../../runtime/src/auth/permissions.ts';
-import type { Role } from '../../../runtime/src/auth/permissions.ts';
-import { SCREENS } from '../app/screens.ts';
-import type { Screen } from '../app/screens.ts';
+import { isOpenTo, isPlaced, SCREENS } from '../app/screens.ts';
+import type { Screen, Seat } from '../app/screens.ts';
 
-/** The tool of this page, as each message brings it. */
-export const NAVIGATE = {
-  name: 'navigate',
+/** The name of the tool of this page. */
+export const NAVIGATE = 'navigate';
+
+/** The tool, as each message brings it. */
+export const toTool = (seat: Seat) => ({
+  name: NAVIGATE,
   description:
     'Open a screen of the dashboard for the person, and optionally one item on it. Answers {ok: true}, or {refused: true} with the reason.',
   parameters: {
     type: 'object',
     properties: {
-      screen: { type: 'string', description: `One of ${SCREENS.map(({ id }) => id).join(', ')}` },
+      screen: { type: 'string', description: `One of ${listPlaced(seat)}` },
       item: {
         type: 'string',
         description:
@@ -21,7 +22,7 @@ export const NAVIGATE = {
     required: ['screen'],
     additionalProperties: false,
   },
-};
+});
 
 export interface Place {
   to: string;
@@ -35,16 +36,16 @@ export interface Refusal {
 }
 
 /** Where the arguments of the tool lead, by the table of screens. */
-export function toPlace(args: unknown, role: Role): Place | Refusal {
+export function toPlace(args: unknown, seat: Seat): Place | Refusal {
   const { screen: id, item } = (args ?? {}) as { screen?: unknown; item?: unknown };
-  const named = SCREENS.find((each) => each.id === id);
-  if (!named) return refuse(`There is no screen "${String(id).slice(0, 100)}". ${listOpen(role)}`);
+  const named = SCREENS.find((each) => each.id === id && isPlaced(each, seat));
+  if (!named) return refuse(`There is no screen "${String(id).slice(0, 100)}". ${listOpen(seat)}`);
   if (item !== undefined && (typeof item !== 'string' || item === '' || item.length > MOST_ITEM))
     return refuse(`"item" must be a text of 1 to ${MOST_ITEM} characters.`);
   const screen = (item !== undefined && findDetail(named)) || named;
-  if (!isHeld(screen.permission, role))
+  if (!isOpenTo(screen, seat))
     return refuse(
-      `"${screen.title}" is not open to the role "${role}": it needs ${screen.permission}. ${listOpen(role)}`,
+      `"${screen.title}" is not open to the role "${seat.role}": it needs ${screen.permission}. ${listOpen(seat)}`,
     );
   const [name] = /\$\w+/.exec(screen.path) ?? [];
   if (name !== undefined) {
@@ -64,8 +65,14 @@ function refuse(reason: string): Refusal {
   return { refused: true, reason };
 }
 
-function listOpen(role: Role): string {
-  const open = SCREENS.filter(({ permission }) => isHeld(permission, role));
+function listPlaced(seat: Seat): string {
+  return SCREENS.filter((screen) => isPlaced(screen, seat))
+    .map(({ id }) => id)
+    .join(', ');
+}
+
+function listOpen(seat: Seat): string {
+  const open = SCREENS.filter((screen) => isOpenTo(screen, seat));
   return `Open to them: ${open.map(({ id }) => id).join(', ')}.`;
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { toPointer } from './pointer.ts';
 
 const at = (screen: string, params: Record<string, string> = {}, search: Record<string, string> = {}) =>
-  toPointer({ screen, params, search }, 'owner');
+  toPointer({ screen, params, search }, { place: 'dev', role: 'owner' });
 
 test('names what is open, by the screen it is open on', () => {
   expect(at('run', { id: 'r1' })).toMatchObject({ screen: 'run', title: 'Run', runId: 'r1' });
@@ -23,7 +23,8 @@ test('has nothing of what is not open, or is longer than any id', () => {
 
 test('lists the screens that the role may open', () => {
   expect(at('runs').screens).toContain('secrets');
-  const { screens } = toPointer({ screen: 'runs', params: {}, search: {} }, 'viewer');
+  const { screens } = toPointer({ screen: 'runs', params: {}, search: {} }, { place: 'dev', role: 'viewer' });
   expect(screens).toContain('runs');
   expect(screens).not.toContain('secrets');
+  expect(screens).not.toContain('members');
 });

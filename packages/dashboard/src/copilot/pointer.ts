@@ -1,6 +1,5 @@
-import { isHeld } from '../../../runtime/src/auth/permissions.ts';
-import type { Role } from '../../../runtime/src/auth/permissions.ts';
-import { SCREENS } from '../app/screens.ts';
+import { isOpenTo, SCREENS } from '../app/screens.ts';
+import type { Seat } from '../app/screens.ts';
 import type { Search } from '../app/search.ts';
 
 /** Where in the dashboard the person is, as the box takes it: names and ids, and nothing of what is shown. */
@@ -27,7 +26,7 @@ export interface Shown {
   search: Search;
 }
 
-export function toPointer({ screen: id, params, search }: Shown, role: Role, now = new Date()): Pointer {
+export function toPointer({ screen: id, params, search }: Shown, seat: Seat, now = new Date()): Pointer {
   const screen = SCREENS.find((each) => each.id === id);
   const [kind, ...named] = (search['open'] ?? '').split('/');
   return {
@@ -37,8 +36,8 @@ export function toPointer({ screen: id, params, search }: Shown, role: Role, now
     ...toMember('sessionId', 256, id === 'session' ? params['id'] : search['session']),
     ...toMember('agentName', 200, id === 'catalog' && kind === 'agent' ? named.join('/') : search['agent']),
     ...toMember('table', 200, id === 'database' ? search['table'] : undefined),
-    screens: SCREENS.filter(({ permission }) => isHeld(permission, role)).map((each) => each.id),
-    role,
+    screens: SCREENS.filter((each) => isOpenTo(each, seat)).map((each) => each.id),
+    role: seat.role,
     now: toLocal(now),
     tz: Intl.DateTimeFormat().resolvedOptions().timeZone,
   };

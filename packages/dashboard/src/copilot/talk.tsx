@@ -3,6 +3,7 @@ import { useRouter } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef } from 'react';
 import type { RefObject } from 'react';
 import { useBox, useMay } from '../app/box.ts';
+import { toSeat } from '../app/screens.ts';
 import { Composer } from '../chat/composer.tsx';
 import { MessageList } from '../chat/message-list.tsx';
 import { toText } from '../chat/message.ts';
@@ -39,9 +40,9 @@ export interface TalkProps {
 
 /** A conversation with the copilot. */
 export function Talk({ threadId, isNew, onBegin, takesFocus, draft, lost }: TalkProps) {
-  const { role } = useBox().bootstrap.caller;
+  const { bootstrap } = useBox();
   const router = useRouter();
-  const page = useMemo(() => createPage(router, role), [router, role]);
+  const page = useMemo(() => createPage(router, toSeat(bootstrap)), [router, bootstrap]);
   const chatting = useChat({ agent: COPILOT_AGENT, threadId, isNew, page });
   const { chat, thread, isLost } = chatting;
   useAskedAnew(thread.error);

@@ -19,11 +19,10 @@ export function useCopilotState(): CopilotState {
   const { bootstrap, events } = useBox();
   const may = useMay()('copilot:use');
   const stream = useSyncExternalStore(events.onState, events.state);
-  // Others may turn the switch or choose the model meanwhile.
-  const settings = useCall('settings.get', {}, { enabled: may, everyMs: LOOK_MS });
+  const settings = useCall('settings.get', {}, { enabled: may });
   const contract = useCall('contract.get', {}, { enabled: may });
   const isOn = settings.data?.copilot?.enabled === true;
-  const entry = useCall('catalog.get', { kind: 'agent', name: COPILOT_AGENT }, { enabled: isOn, everyMs: LOOK_MS });
+  const entry = useCall('catalog.get', { kind: 'agent', name: COPILOT_AGENT }, { enabled: isOn });
   // Asks the provider for its models, so it is not waited for.
   const setup = useCall('settings.setup', {}, { enabled: isOn });
   if (!may) return { is: 'off', reason: 'not-permitted' };
@@ -47,8 +46,6 @@ export function useCopilotState(): CopilotState {
 }
 
 // --- internal ---
-
-const LOOK_MS = 10_000;
 
 /** @param wasOpen it has been reached before, from this page */
 function toLost({ place }: Bootstrap, wasOpen: boolean): OffReason {

@@ -85,6 +85,8 @@ export interface ActivityOptions {
   findAsker(id: string): Promise<string | undefined>;
   /** Whether a caller may read what this operation changes; without that, what was before and after is not shown. */
   mayRead(caller: Caller, operation: string): boolean;
+  /** A change was made, written down or not. */
+  onRecord?(change: Pick<NewActivity, 'operation' | 'askedBy'>): void;
 }
 
 export function createActivity(options: ActivityOptions): Activity {
@@ -113,6 +115,7 @@ export function createActivity(options: ActivityOptions): Activity {
         .insert(activity)
         .values({ ...row, before: toKept(before), after: toKept(after) })
         .catch((error: unknown) => log.error('A change was not written to the activity log.', { ...row, error }));
+      options.onRecord?.({ operation, askedBy });
     },
     async list({ operation, actor, client, user, from, to, target }, { limit, cursor }, reader) {
       if (cursor !== undefined && !z.uuid().safeParse(cursor).success) throw invalidCursor(cursor);

@@ -51,7 +51,7 @@ export interface Agents {
   has(name: string): boolean;
   /** Begins a turn as a run. Throws before anything is recorded when the agent cannot answer. */
   startTurn(request: TurnRequest): Promise<RunningTurn>;
-  /** The turn a client has begun under that key, replayed. Throws `idempotency_conflict` when it was another one. */
+  /** The turn a client has begun under that key, replayed, or followed while it is under way. Throws `idempotency_conflict` when it was another one. */
   findRepeat(agent: string, key: TurnKey): Promise<RunningTurn | undefined>;
   retryTurn: RetryTurn;
   /** Begins a turn below a run, for code in that run. The same key answers the same turn. */
@@ -140,14 +140,15 @@ export function createAgents(options: AgentsOptions): Agents {
   const finder = createAgentFinder(options);
   const tools = createAgentTools(options);
   const pending = createPendingApprovals({ journal, engine });
+  const readers = createTurnReaders({ live, engine, pending });
   const repeats = createRepeats({
     engine,
     journal,
     sessions,
     pending,
+    readers,
     isChecked: (name, input) => hasOutputRule(finder.find(name), input),
   });
-  const readers = createTurnReaders({ live, engine, pending });
   const { instructions, guardrails, callModel, hideArguments, memory } = options;
   const { files = createTurnFiles({ storage: undefined, log: options.log, listSessions: async () => [] }) } = options;
   const turnOptions = { finder, tools, sessions, live, callModel, guardrails, hideArguments, files, memory };

@@ -96,7 +96,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           ({ messages: history, state, summary } = await sessions.read(sessionId, session.cutAfter, runId));
       },
       async run() {
-        const emit = live.emitterOf(runId, { isJoined: session !== undefined });
+        const emit = live.emitterOf(runId, { isJoined: session !== undefined || input.isKeyed === true });
         const execution = bodyOf('runTurn');
         const { held } = input;
         beginTurn(execution, run.name, emit);

@@ -74,15 +74,16 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     request: TurnRequest,
     { input, owner }: { input: TurnInput; owner: SessionOwner },
   ): Promise<RunningTurn> => {
-    const { agent: name, session, key, caller, trigger = 'chat' } = request;
+    const { agent: name, session, key, caller, trigger = 'chat', pinned = [] } = request;
     const asker = askerOf(request);
     const sessionId = session
       ? await sessions.open({ agent: name, name: session.name, owner, kind: session.kind, ...asker })
       : null;
     const keptIn = input.session ? sessionId : null;
     const endsAlone = keptIn === null && key === undefined;
+    const how = { isWhole: request.isWhole === true };
     const reader = readers.open(runId, {
-      isWhole: request.isWhole === true,
+      ...how,
       isAwaited: endsAlone,
       mayWaitBelow: (finder.find(name)?.subagents ?? []).length > 0,
     });
@@ -91,12 +92,12 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
       const keyed = key ? { key: key.key, ...toStartKey(key) } : {};
       const charged = caller ? chargedBy(caller) : [];
       const by = caller ? { startedBy: toStartedBy(caller) } : {};
-      const started = await starts.startRun(run, input, { trigger, charged, ...by, ...asker, ...keyed });
+      const started = await starts.startRun(run, input, { trigger, charged, pinned, ...by, ...asker, ...keyed });
       if (started.runId === runId)
         return readers.read({ runId, sessionId: keptIn, startedAt: started.createdAt, endsAlone }, reader);
       reader.close();
       limits.leave(runId);
-      return repeats.replay(started);
+      return repeats.replay(started, how);
     } catch (error) {
       reader.close();
       throw error;
@@ -107,7 +108,7 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     const { agent: name, session, key, caller } = request;
     if (name === COPILOT_AGENT) await requireCopilot(options, caller);
     const first = key && (await repeats.find(name, key));
-    if (first) return repeats.replay(first);
+    if (first) return repeats.replay(first, { isWhole: request.isWhole === true });
     const model = await finder.modelOf(name);
     const runId = newRunId();
     const asked = toTurnInput(runId, { ...request, messages: await restored(request) }, model);

@@ -1,4 +1,4 @@
-import { ASKED_BY, toChargedMark } from '../engine/box-marks.ts';
+import { ASKED_BY, toChargedMark, toPinnedMarks } from '../engine/box-marks.ts';
 import type { PinnedVersion } from '../engine/box-marks.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import { toSessionLock } from '../engine/journal/locks.ts';
@@ -70,7 +70,7 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
         name,
         input,
         body: await toBody(run, input, async () => published?.text),
-        ...marksOf({ ...published?.attributes, ...asker, ...toChargedMark(charged) }),
+        ...marksOf({ ...published?.attributes, ...asker, ...toChargedMark(charged), ...toPinnedMarks(null, pinned) }),
         ...(sessionId === null ? {} : { sessionId }),
         ...(input.session ? { serial: toSessionLock(String(sessionId)) } : {}),
         ...engineStart,

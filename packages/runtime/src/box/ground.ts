@@ -11,7 +11,7 @@ import { withMarks } from '../stores/drizzle.ts';
 import { ensureInstallation } from '../stores/installation.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { OPERATIONS } from '../surface/index.ts';
-import { mayReadChangesOf } from '../surface/readable.ts';
+import { listReadersOf, mayReadChangesOf } from '../surface/readable.ts';
 import type { Foundation } from './foundation.ts';
 import type { BoxOptions } from './options.ts';
 
@@ -57,6 +57,7 @@ export function createGround(foundation: Foundation, asked: () => Asked) {
     probes: toProbes(options, asked),
     listSecretTexts: () => listSecretTexts(options),
     mayReadChangesOf,
+    listReadersOf,
     allOperations: OPERATIONS,
     retryTurn: ((retry) => asked().agents.retryTurn(retry)) satisfies RetryTurn,
   };

@@ -120,7 +120,7 @@ export async function createRoutes(
       (await engine.cancel(runId, new RunCancelledError('The turn was cancelled.')))?.outcome !== 'final',
     onDecided: (after, caller) => recordDecision(rooms.activity, after, caller),
   });
-  mountAgui(app, { agents, threads, signThinking, log, authorize, streams });
+  mountAgui(app, { agents, prompts: rooms.prompts, threads, signThinking, log, authorize, streams });
   mountUiMessages(app, { agents, threads, log, authorize, streams });
   mountWorkflowChat(app, { auth, streams, engine, journal, workflows: rooms.workflows });
   mountWebhooks(app, rooms.hooks);

@@ -7,6 +7,7 @@ import { newRunId } from '../engine/ids.ts';
 import type { CreateResult } from '../engine/journal/starts.ts';
 import { digestOfJson } from '../engine/values/digest.ts';
 import { idempotencyConflict } from '../errors.ts';
+import { pinVersion } from '../prompts/pinned.ts';
 import type { Prompts } from '../prompts/prompts.ts';
 import type { CaseStore, CaseRow } from './case-store.ts';
 import { notRunnable } from './refusals.ts';
@@ -45,11 +46,7 @@ export interface LaunchOptions {
  */
 export function createLaunch(options: LaunchOptions) {
   const { store, prompts, engine } = options;
-  const pin = async ({ promptId, version }: PromptChoice): Promise<PinnedPrompt> => {
-    const { ownerKind, ownerName, key } = await prompts.get(promptId);
-    await prompts.getVersion(promptId, version);
-    return { promptId, version, ownerKind, ownerName, key };
-  };
+  const pin = (choice: PromptChoice): Promise<PinnedPrompt> => pinVersion(prompts, choice);
   return async (suite: Suite, caller: Caller, how: LaunchHow): Promise<string> => {
     const keyed = toKeyed(suite, caller, how);
     const first = keyed && (await engine.findRepeat(keyed));

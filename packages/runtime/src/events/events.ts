@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { may } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Permission } from '../auth/permissions.ts';
 import { hiddenFrom, isKept } from '../auth/visibility.ts';
-import type { Hidden } from '../auth/visibility.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
 import { RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
@@ -17,7 +18,15 @@ export type BoxEvent =
   | LifecycleEvent
   | { type: 'session.updated' | 'session.deleted'; sessionId: string; askedBy?: string | undefined }
   | { type: 'program.changed' }
+  | WorkspaceChanged
   | ({ type: 'budget.warning' | 'budget.exceeded' } & BudgetFacts);
+
+/** Somebody has changed what a room holds: `config`, `secrets`. */
+export interface WorkspaceChanged {
+  type: 'workspace.changed';
+  room: string;
+  askedBy?: string | undefined;
+}
 
 /** Of tokens in a day or a month. */
 export interface BudgetFacts {
@@ -31,7 +40,8 @@ export interface BudgetFacts {
 
 /** The one stream of all that happens. */
 export interface Events extends Lifecycle {
-  publish(event: BoxEvent): void;
+  /** @param needed it is told to whoever holds one of them. Undefined: to all who may read the stream */
+  publish(event: BoxEvent, needed?: readonly Permission[]): void;
   /** Reads from now on, or after the event with that id. Throws `too_many_streams`. */
   open(caller: Caller, lastEventId: string | undefined, signal: AbortSignal): Frames;
   close(): Promise<void>;
@@ -53,7 +63,7 @@ export interface EventsOptions {
  * clients that come back; once no client has listened for a while they are forgotten, and ids begin anew.
  */
 export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs = LINGER_MS }: EventsOptions): Events {
-  const readers = new Map<Reader, Hidden>();
+  const readers = new Map<Reader, Viewer>();
   let ring: Kept[] = [];
   let epoch = newEpoch();
   /** The number of the newest event. */
@@ -64,14 +74,14 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   let closed = false;
 
   const update = (): void => void (isFollowed = isListening || (fanOut?.isHeard ?? false));
-  const deliver = ([type, data, askedBy]: Published): void => {
+  const deliver = ([type, data, askedBy, needed]: Published): void => {
     if (!isListening) return;
     last += 1;
     const frame = `id: ${epoch}-${last}\nevent: ${type}\ndata: ${data}\n\n`;
-    const kept: Kept = { frame, askedBy };
+    const kept: Kept = { frame, askedBy: askedBy ?? undefined, needed };
     ring.push(kept);
     if (ring.length > 2 * RING) ring = ring.slice(-RING);
-    for (const [reader, hidden] of readers) if (!isKept(askedBy, hidden)) reader.push(frame);
+    for (const [reader, maySee] of readers) if (maySee(kept)) reader.push(frame);
   };
   const fanOut = kv && createFanOut({ kv, owner, topic: 'events', onEvent: deliver, onHeard: update });
   const listen = (value: boolean): void => {
@@ -101,23 +111,27 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     get isFollowed() {
       return isFollowed;
     },
-    publish({ type, ...facts }) {
+    publish({ type, ...facts }, needed) {
       if (!isFollowed) return;
       const data = JSON.stringify({ ...facts, at: new Date().toISOString() });
       const askedBy = 'askedBy' in facts ? facts.askedBy : undefined;
-      const event: Published = askedBy === undefined ? [type, data] : [type, data, askedBy];
+      const event: Published = needed
+        ? [type, data, askedBy ?? null, needed]
+        : askedBy === undefined
+          ? [type, data]
+          : [type, data, askedBy];
       deliver(event);
       if (fanOut?.isHeard) fanOut.send(event);
     },
     open(caller, lastEventId, signal) {
-      const hidden = hiddenFrom(caller);
+      const maySee = toViewer(caller);
       const release = limits.enter(caller);
       clearTimeout(linger);
       if (!isListening) listen(true);
       const missed = lastEventId === undefined ? [] : missedSince(lastEventId);
       const now = `${epoch}-${last}`;
       // An id without data is no event, but it is where a client comes back to.
-      const shown = missed?.filter((kept) => !isKept(kept.askedBy, hidden)).map(({ frame }) => frame);
+      const shown = missed?.filter(maySee).map(({ frame }) => frame);
       const first = shown
         ? [RECONNECT, ...(shown.length > 0 ? shown : [`id: ${now}\n\n`])]
         : [RECONNECT, `id: ${now}\nevent: reset\ndata: {}\n\n`];
@@ -128,7 +142,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
       };
       const reader = createReader({ first, maxBytes, onEnd });
       const onGone = () => reader.end();
-      readers.set(reader, hidden);
+      readers.set(reader, maySee);
       if (signal.aborted || closed) reader.end(RETRY_HINT);
       else signal.addEventListener('abort', onGone, { once: true });
       return reader.frames;
@@ -150,6 +164,15 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
 interface Kept {
   frame: string;
   askedBy: string | undefined;
+  needed: readonly Permission[] | undefined;
+}
+
+/** Whether one client is told of it. */
+type Viewer = (kept: Kept) => boolean;
+
+function toViewer(caller: Caller): Viewer {
+  const hidden = hiddenFrom(caller);
+  return ({ askedBy, needed }) => !isKept(askedBy, hidden) && (needed?.some((each) => may(caller, each)) ?? true);
 }
 
 /** Events a client that comes back may have missed. */

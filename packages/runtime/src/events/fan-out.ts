@@ -1,7 +1,11 @@
+import type { Permission } from '../auth/permissions.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 
-/** An event on its way: its name, its data as JSON text, and the one caller who may see it besides those who see all. */
-export type Published = [type: string, data: string, askedBy?: string];
+/**
+ * An event on its way: its name, its data as JSON text, the one caller who may see it besides those who see all, and the
+ * permissions of which a caller must hold one to be told.
+ */
+export type Published = [type: string, data: string, askedBy?: string | null, needed?: readonly Permission[]];
 
 /** What replicas publish to each other of events: only while a client of another one listens. */
 export interface FanOut {

@@ -6,6 +6,7 @@ import { operationsOf } from '../operations/define.ts';
 import { Page, withoutUndefined } from '../operations/inputs.ts';
 import { FoundStart, runNotFound } from './runs.ts';
 import { ListedRun, RunDetail, RunKind, RunStatus, RunTrigger } from './run.ts';
+import { Looked } from './search.ts';
 import { RunStats } from './stats.ts';
 import type { Runs } from './runs.ts';
 
@@ -48,11 +49,27 @@ export const listRuns = operation({
   permission: 'runs:read',
   copilot: 'yes',
   cli: 'runs list',
-  input: z.strictObject({ ...Filter, ...Page }),
-  output: z.object({ items: z.array(ListedRun), nextCursor: z.string().nullable() }),
-  handle({ runs }, { limit, cursor, ...filter }) {
+  input: z.strictObject({
+    ...Filter,
+    has: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe(
+        'A text that their input, output or attributes hold, of any case; JSON is written without spaces. A page looks through 2,000 runs at most and may be empty: go on with its `nextCursor`',
+      ),
+    ...Page,
+  }),
+  output: z.object({
+    items: z.array(ListedRun),
+    nextCursor: z.string().nullable(),
+    looked: Looked.optional().describe('How far was looked for `has`; only there with it'),
+  }),
+  handle({ runs }, { limit, cursor, has, ...filter }) {
     if (cursor !== undefined && !RUN_ID.test(cursor)) throw invalidCursor(cursor);
-    return runs.list(toFilter(filter), withoutUndefined({ limit, cursor }));
+    const page = withoutUndefined({ limit, cursor });
+    return has === undefined ? runs.list(toFilter(filter), page) : runs.search(toFilter(filter), { ...page, has });
   },
 });
 

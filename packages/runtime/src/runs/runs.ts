@@ -21,6 +21,8 @@ import { streamState, toRunState } from './state.ts';
 import type { RunState } from './state.ts';
 import type { Frames } from '../http/sse.ts';
 import { toIso } from '../json-value.ts';
+import { searchRuns } from './search.ts';
+import type { FoundRuns, TextSearch } from './search.ts';
 import { toStats } from './stats.ts';
 import type { RunStats } from './stats.ts';
 import { findPlace, listStreams, streamFrames } from './streams.ts';
@@ -56,9 +58,11 @@ export interface Wait {
   signal: AbortSignal;
 }
 
-/** Every method but `list`, `find` and `findWhole` throws `run_not_found` when there is no such run. */
+/** Every method but `list`, `search`, `find` and `findWhole` throws `run_not_found` when there is no such run. */
 export interface Runs extends RunControl {
   list(filter: RunFilter, page: { limit: number; cursor?: string }): Promise<RunPage>;
+  /** Those that hold a text; a page may have none of them and still not be the last. */
+  search(filter: RunFilter, search: TextSearch): Promise<FoundRuns>;
   /** Undefined: no such run. The answer is held until the last run of its chain is final, for as long as `wait` says. */
   find(runId: string, wait?: Wait): Promise<Run | undefined>;
   /** The same with its input and output where they are in object storage: otherwise only their size is told. */
@@ -136,6 +140,7 @@ export function createRuns(options: RunsOptions): Runs {
       const items = rows.slice(0, limit).map(toListedRun);
       return { items, nextCursor: rows.length > limit ? (items.at(-1)?.runId ?? null) : null };
     },
+    search: (filter, search) => searchRuns({ journal, engine }, { ...filter, ...only }, search),
     async find(runId, wait) {
       const row = await findRow(runId, wait);
       return row && toShown(row);
@@ -209,7 +214,7 @@ export function createRuns(options: RunsOptions): Runs {
         journal.getRecords(runId),
         journal.listBriefRuns({ parentRunId: runId, ...only }, { limit: 200 }),
       ]);
-      return toTimeline(toRun(run), toSteps(records), children.map(toListedRun));
+      return toTimeline(toRun(run), records, children.map(toListedRun));
     },
     ...createRunControl(options, { get, toShown, isNarrowed }),
     without: (more) => createRuns({ ...options, hidden: more }),

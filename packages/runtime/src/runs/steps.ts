@@ -25,7 +25,14 @@ export const Step = z.object({
   output: z.unknown(),
   error: RunError.nullable(),
   attempts: z
-    .array(z.object({ attempt: z.int(), error: z.string(), at: z.iso.datetime() }))
+    .array(
+      z.object({
+        attempt: z.int(),
+        error: z.string(),
+        startedAt: z.iso.datetime(),
+        at: z.iso.datetime().describe('When it failed'),
+      }),
+    )
     .describe('Failed attempts'),
   inputTokens: z.int(),
   outputTokens: z.int(),
@@ -39,39 +46,78 @@ export type Step = z.infer<typeof Step>;
 
 /** The calls of a run in the order the body made them. */
 export function toSteps(records: readonly JournalRecord[]): Step[] {
+  return toCalls(records).map(toStep);
+}
+
+/** A call of a run, by its records. */
+export interface RecordedCall {
+  first: CallRecord;
+  last: CallRecord;
+  /** Those of its attempts that failed and were repeated. */
+  retries: CallRecord[];
+  /** Its last record is its answer. */
+  isAnswered: boolean;
+}
+
+/** The calls of a run in the order the body made them. */
+export function toCalls(records: readonly JournalRecord[]): RecordedCall[] {
   return [...historyOf(records)]
     .sort(([a], [b]) => a - b)
     .flatMap(([, { answer, set, retries }]) => {
       const last = answer ?? retries.at(-1) ?? set;
-      return last ? [toStep(last, set ?? retries[0] ?? last, retries, answer !== undefined)] : [];
+      return last ? [{ first: set ?? retries[0] ?? last, last, retries, isAnswered: answer !== undefined }] : [];
     });
+}
+
+/** What is known of a call without its values. */
+export function toFacts({ first, last, retries, isAnswered }: RecordedCall) {
+  const { cost: _cost, ...tokens } = sumTokens(isAnswered ? [...retries, last] : retries);
+  const isDone = isAnswered ? last.event === 'done' : isOpening(last);
+  const status: z.infer<typeof StepStatus> = isDone
+    ? 'completed'
+    : isAnswered
+      ? 'failed'
+      : retries.length > 0
+        ? 'retrying'
+        : 'waiting';
+  return {
+    stepId: String(last.call),
+    name: nameOfStep(last),
+    kind: last.kind,
+    status,
+    attempt: last.attempt,
+    ...tokens,
+    startedAt: toIso(first.startedAt),
+    endedAt: isAnswered || isDone ? toIso(last.at) : null,
+  };
 }
 
 // --- internal ---
 
-function toStep(last: CallRecord, first: CallRecord, retries: CallRecord[], isAnswered: boolean): Step {
-  const { cost: _cost, ...tokens } = sumTokens(isAnswered ? [...retries, last] : retries);
-  const isDone = isAnswered ? last.event === 'done' : isOpening(last);
+function toStep(call: RecordedCall): Step {
+  const { first, last, retries, isAnswered } = call;
+  const { stepId, name, kind, status, attempt, startedAt, endedAt, ...tokens } = toFacts(call);
   return {
-    stepId: String(last.call),
-    name: nameOfStep(last),
+    stepId,
+    name,
     source: last.stepId,
-    kind: last.kind,
+    kind,
     seq: last.seq,
     call: last.call,
-    status: isDone ? 'completed' : isAnswered ? 'failed' : retries.length > 0 ? 'retrying' : 'waiting',
-    attempt: last.attempt,
+    status,
+    attempt,
     input: valueOf(last.input ?? first.input),
     output: isAnswered && last.event === 'done' ? valueOf(last.output) : null,
     error: isAnswered ? toRunError(last.error) : null,
-    attempts: retries.map(({ attempt, error, at }) => ({
-      attempt,
-      error: toRunError(error)?.message ?? '',
-      at: toIso(at),
+    attempts: retries.map((retry) => ({
+      attempt: retry.attempt,
+      error: toRunError(retry.error)?.message ?? '',
+      startedAt: toIso(retry.startedAt),
+      at: toIso(retry.at),
     })),
     ...tokens,
-    startedAt: toIso(first.startedAt),
-    endedAt: isAnswered || isDone ? toIso(last.at) : null,
+    startedAt,
+    endedAt,
   };
 }
 

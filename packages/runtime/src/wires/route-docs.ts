@@ -23,7 +23,7 @@ const TURN_ERRORS: readonly ErrorCode[] = [
 const KEY_HEADER = {
   'x-svc-user': 'The end user it is for, from a key that may speak for users: the session and the run are theirs',
   'idempotency-key':
-    'The same key and body answer with the turn they began for 24 hours; nothing is asked or run again',
+    'The same key and body answer with the turn they began for 24 hours, streamed also while it is under way; nothing is asked or run again',
 };
 const TURN_HEADERS = {
   ...KEY_HEADER,
@@ -50,7 +50,8 @@ export const WIRE_A_DOCS = {
     errors: [...TURN_ERRORS, 'run_cancelled'],
     headers: {
       ...TURN_HEADERS,
-      'x-svc-box-tools': '`hidden` leaves the calls of the box out, as for a client that brought tools, and the AI SDK',
+      'x-svc-box-tools':
+        '`hidden` leaves the calls of the box out, as for a client that brought tools, the AI SDK and pages; `shown` shows them',
     },
     body: z.looseObject(Chat),
     answers: {
@@ -91,7 +92,7 @@ export const WIRE_B_DOCS = {
     headers: {
       ...TURN_HEADERS,
       'x-svc-box-tools':
-        '`mcp` shows the calls of the box to any client, as blocks it does not run; `hidden` leaves them out',
+        '`mcp` shows the calls of the box to any client, as blocks it does not run; `hidden` leaves them out; `shown` shows them as `tool_use`',
     },
     body: z.looseObject({ ...Chat, max_tokens: z.int() }),
     answers: {
@@ -144,7 +145,7 @@ export const AGUI_DOCS = {
     id: 'agui.run',
     tag: 'agui',
     security: 'key',
-    errors: TURN_ERRORS,
+    errors: [...TURN_ERRORS, 'prompt_not_found', 'prompt_version_not_found'],
     headers: KEY_HEADER,
     body: RunAgentInput,
     answers: { 200: { description: 'The events of the run', content: { 'text/event-stream': undefined } } },

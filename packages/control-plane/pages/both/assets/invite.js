@@ -2,7 +2,11 @@ import { byId, call, fillTerms, formatTime, goToLogin, onSubmit, showPart } from
 
 // Behind the "#" it is sent to no server and stands in no log.
 const token = location.hash.slice(1);
-const [invite, me] = await Promise.all([call('POST', '/api/v1/invites/preview', { token }), call('GET', '/api/v1/me')]);
+const [invite, me, methods] = await Promise.all([
+  call('POST', '/api/v1/invites/preview', { token }),
+  call('GET', '/api/v1/me'),
+  call('GET', '/api/v1/auth/methods'),
+]);
 if (invite.ok) show(invite.body);
 else refuse(invite.body.message);
 
@@ -11,7 +15,7 @@ function refuse(message) {
   showPart('invalid');
 }
 
-function show({ email, role, organization, hasAccount, expiresAt }) {
+function show({ email, role, organization, expiresAt }) {
   fillTerms('facts', [
     ['Organisation', organization.name],
     ['As', role],
@@ -20,12 +24,13 @@ function show({ email, role, organization, hasAccount, expiresAt }) {
   ]);
   const own = me.ok ? me.body.user.email : undefined;
   if (own === email) byId('accept').hidden = false;
-  else if (!hasAccount && own === undefined) byId('signup').hidden = false;
   else {
+    // Whether the address has an account is not told to whoever holds an invite for it.
+    byId('signup').hidden = own !== undefined || methods.body.signup === 'provider';
     byId('other').hidden = false;
     byId('other-text').textContent =
       own === undefined
-        ? `${email} has an account here.`
+        ? 'You have an account here already, or an identity provider to sign in with?'
         : `You are signed in as ${own}, and the invite is for ${email}.`;
   }
   byId('email').value = email;

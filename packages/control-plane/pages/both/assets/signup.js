@@ -1,4 +1,4 @@
-import { call, keepNext, nextPath, onSubmit } from './common.js';
+import { byId, call, keepNext, nextPath, onSubmit } from './common.js';
 
 keepNext();
 onSubmit('signup', async ({ name, email, password, organization }) => {
@@ -6,3 +6,8 @@ onSubmit('signup', async ({ name, email, password, organization }) => {
   if (ok) location.replace(nextPath());
   return ok ? '' : body.message;
 });
+const { body: methods } = await call('GET', '/api/v1/auth/methods');
+if (methods.signup === 'provider') {
+  byId('signup').hidden = true;
+  byId('provider-only').hidden = false;
+}

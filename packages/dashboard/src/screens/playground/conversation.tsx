@@ -28,6 +28,8 @@ export interface ConversationProps {
   /** Nothing was said in it. */
   isNew: boolean;
   beginning: Beginning | undefined;
+  /** A version of a prompt that is tried: `<id>@<version>`. */
+  prompt: string | undefined;
   /** Something is said in it for the first time here. */
   onBegin(): void;
   onBranch(beginning: Beginning): void;
@@ -36,8 +38,8 @@ export interface ConversationProps {
 }
 
 export function Conversation(props: ConversationProps) {
-  const { agent, threadId, isNew, beginning, onBegin, onBranch, children } = props;
-  const chatting = useChat({ agent, threadId, isNew: isNew || beginning !== undefined });
+  const { agent, threadId, isNew, beginning, prompt, onBegin, onBranch, children } = props;
+  const chatting = useChat({ agent, threadId, isNew: isNew || beginning !== undefined, prompt });
   const { chat, thread, isLost } = chatting;
   const [isShown, setShown] = useState(false);
   useEffect(() => {

@@ -9,6 +9,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Conversation } from './conversation.tsx';
+import { TriedPrompt } from './tried-prompt.tsx';
 
 /** What a new conversation begins with. */
 export interface Beginning {
@@ -30,7 +31,7 @@ export default function Playground() {
 // --- internal ---
 
 function Open({ names }: { names: readonly string[] }) {
-  const [{ agent: named, session: open }, change] = useSearchState();
+  const [{ agent: named, session: open, prompt }, change] = useSearchState();
   // The copilot has a panel of its own.
   const [asked, session] = named === COPILOT_AGENT ? [] : [named, open];
   // A session that nothing was said in has no place in the address yet.
@@ -53,12 +54,14 @@ function Open({ names }: { names: readonly string[] }) {
   const shown = names.includes(agent) ? names : [agent, ...names];
   return (
     <div className="flex h-[calc(100dvh-3.6rem)] min-h-80 flex-col md:h-dvh">
+      <TriedPrompt of={prompt} onEnd={() => change({ prompt: undefined })} />
       <Conversation
         key={`${agent} ${threadId}`}
         agent={agent}
         threadId={threadId}
         isNew={session === undefined}
         beginning={beginnings.current.get(threadId)}
+        prompt={prompt}
         onBegin={() => {
           beginnings.current.delete(threadId);
           if (session !== threadId || asked !== agent) change({ agent, session: threadId });

@@ -1,11 +1,16 @@
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import type { KeyboardEvent } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useChange } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
 import { Button } from '../../ui/button.tsx';
 import { Failure } from '../../ui/failure.tsx';
-import { Field, Input, Textarea } from '../../ui/field.tsx';
+import { Field, Input } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { useDraft } from './draft.ts';
+import { Numbered } from './numbered.tsx';
+import { toTrial } from './tried.ts';
 import { listVariables } from './variables.ts';
 
 /** The latest text, of which another version is made, never over one that somebody else has made meanwhile. */
@@ -17,12 +22,25 @@ export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
   const publish = useChange('prompts.publish');
   const isChanged = text !== base.text;
   const isDraft = latestVersion !== publishedVersion;
+  const navigate = useNavigate();
+  const mayTry = useMay()('agents:chat') && toTrial(prompt, latestVersion) !== undefined;
+  const saveVersion = async (): Promise<number> => {
+    if (!isChanged) return latestVersion;
+    const { version } = await add.mutateAsync({ id, text, note: note === '' ? null : note });
+    setNote('');
+    return version;
+  };
+  const tryIt = async (): Promise<void> => {
+    try {
+      const version = await saveVersion();
+      await navigate(toTrial(prompt, version) as never);
+    } catch {
+      // Said below.
+    }
+  };
   const save = async (isPublished: boolean): Promise<void> => {
     try {
-      const { version } = isChanged
-        ? await add.mutateAsync({ id, text, note: note === '' ? null : note })
-        : { version: latestVersion };
-      setNote('');
+      const version = await saveVersion();
       if (isPublished) await publish.mutateAsync({ id, version });
       toast(isPublished ? `Version ${version} is in force.` : `Version ${version} is saved as a draft.`);
     } catch {
@@ -32,6 +50,16 @@ export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
   const variables = listVariables(text);
   const isBusy = add.isPending || publish.isPending;
   const error = add.error ?? publish.error;
+  const mayWrite = !isBehind && !isBusy && text.trim() !== '';
+  const maySave = mayWrite && isChanged;
+  const mayPublish = mayWrite && (isChanged || isDraft);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (!(event.ctrlKey || event.metaKey)) return;
+    const does = { s: maySave && (() => save(false)), Enter: mayPublish && (() => save(true)) }[event.key];
+    // The browser would save the page.
+    if (does !== undefined) event.preventDefault();
+    if (does) void does();
+  };
   return (
     <div className="flex flex-col gap-3">
       <Field
@@ -39,13 +67,13 @@ export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
         hint={variables.length > 0 ? `Filled in when it is read: ${variables.join(', ')}` : undefined}
       >
         {(parts) => (
-          <Textarea
+          <Numbered
             {...parts}
-            rows={14}
             dir="auto"
-            className="field-sizing-content max-h-[70dvh] min-h-60"
+            aria-keyshortcuts="Control+S Control+Enter"
             value={text}
             onChange={({ target }) => write(target.value)}
+            onKeyDown={onKeyDown}
           />
         )}
       </Field>
@@ -75,18 +103,21 @@ export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
       )}
       {error ? <Failure error={error} /> : null}
       <div className="flex flex-wrap gap-2">
-        <Button busy={isBusy} disabled={isBehind || !isChanged || text.trim() === ''} onClick={() => void save(false)}>
+        <Button busy={isBusy} disabled={!maySave} onClick={() => void save(false)}>
           Save as a draft
         </Button>
-        <Button
-          look="primary"
-          busy={isBusy}
-          disabled={isBehind || text.trim() === '' || (!isChanged && !isDraft)}
-          onClick={() => void save(true)}
-        >
+        <Button look="primary" busy={isBusy} disabled={!mayPublish} onClick={() => void save(true)}>
           {isChanged ? 'Save and publish' : 'Publish'}
         </Button>
+        {mayTry && (
+          <Button busy={isBusy} disabled={!mayWrite} onClick={() => void tryIt()}>
+            {isChanged ? 'Save and try in the Playground' : 'Try in the Playground'}
+          </Button>
+        )}
         {isChanged && <Button onClick={() => write(base.text)}>Take back</Button>}
+        <p className="basis-full text-xs text-muted">
+          <kbd>Ctrl S</kbd> saves a draft, <kbd>Ctrl Enter</kbd> publishes.
+        </p>
       </div>
     </div>
   );

@@ -14,6 +14,7 @@ import { ownerOf } from '../prompts/owner.ts';
 import { Compare } from './compare.tsx';
 import { Editor } from './editor.tsx';
 import { Rename } from './rename.tsx';
+import { UsedBy } from './used-by.tsx';
 import { Versions } from './versions.tsx';
 
 type PromptDetail = OperationOutput<'prompts.get'>;
@@ -69,6 +70,7 @@ function Detail({ prompt }: { prompt: PromptDetail }) {
           { id: 'compare', title: 'Compare', content: () => <Compare prompt={prompt} /> },
         ]}
       />
+      <UsedBy prompt={prompt} />
       {asked === 'rollback' && <RollBack prompt={prompt} onClose={close} />}
       {asked === 'delete' && <Delete id={id} name={name} onClose={close} />}
       {asked === 'rename' && <Rename prompt={prompt} onClose={close} />}

@@ -1,6 +1,8 @@
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useList } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -10,15 +12,17 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { List } from '../../ui/list.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { toTrial } from './tried.ts';
 
 type Version = OperationOutput<'prompts.versions'>['items'][number];
 
-export function Versions({ prompt: { id } }: { prompt: OperationOutput<'prompts.get'> }) {
+export function Versions({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
+  const { id } = prompt;
+  const mayTry = useMay()('agents:chat');
   const versions = useList('prompts.versions', { id });
   const publish = useChange('prompts.publish');
-  const [, change] = useSearchState();
+  const [{ version: shown }, change] = useSearchState();
   const [asked, setAsked] = useState<number>();
-  const [shown, setShown] = useState<number>();
   return (
     <>
       <List
@@ -42,11 +46,16 @@ export function Versions({ prompt: { id } }: { prompt: OperationOutput<'prompts.
             end: true,
             cell: ({ version, isPublished }) => (
               <span className="flex flex-wrap justify-end gap-1">
-                <Button small aria-label={`Show version ${version}`} onClick={() => setShown(version)}>
+                <Button
+                  small
+                  aria-label={`Show version ${version}`}
+                  onClick={() => change({ version: String(version) }, 'push')}
+                >
                   Show
                 </Button>
                 {!isPublished && (
                   <>
+                    {mayTry && <Try of={toTrial(prompt, version)} version={version} />}
                     <Button
                       small
                       aria-label={`Compare version ${version}`}
@@ -78,12 +87,26 @@ export function Versions({ prompt: { id } }: { prompt: OperationOutput<'prompts.
           It is in force from the next turn on. The one before it can be rolled back to.
         </Confirm>
       )}
-      {shown !== undefined && <Shown id={id} version={shown} onClose={() => setShown(undefined)} />}
+      {isVersion(shown) && <Shown id={id} version={Number(shown)} onClose={() => change({ version: undefined })} />}
     </>
   );
 }
 
 // --- internal ---
+
+function isVersion(text: string | undefined): boolean {
+  return /^[1-9]\d{0,8}$/.test(text ?? '');
+}
+
+function Try({ of, version }: { of: ReturnType<typeof toTrial>; version: number }) {
+  const navigate = useNavigate();
+  if (!of) return null;
+  return (
+    <Button small aria-label={`Try version ${version}`} onClick={() => void navigate(of as never)}>
+      Try
+    </Button>
+  );
+}
 
 function Shown({ id, version, onClose }: { id: string; version: number; onClose(): void }) {
   const text = useCall('prompts.version', { id, version });

@@ -10,14 +10,15 @@ import { Time, toDuration } from '../../ui/time.tsx';
 import { Value } from '../../ui/value.tsx';
 import { Fault } from './fault.tsx';
 import { ForkDialog } from './fork.tsx';
+import { childrenOf } from './timeline.ts';
 import type { Span } from './timeline.ts';
 
 type Run = OperationOutput<'runs.get'>;
 
 /** What one row of the timeline is: its input and output, its attempts, its tokens. */
-export function Details({ run, span }: { run: Run; span: Span }) {
+export function Details({ run, span, spans }: { run: Run; span: Span; spans: readonly Span[] }) {
   const { runId } = run;
-  if (span.kind !== 'run') return <StepDetails run={run} stepId={span.spanId.split(':').at(-1) ?? ''} />;
+  if (span.kind !== 'run') return <StepDetails run={run} span={span} children={childrenOf(span, spans)} />;
   return (
     <section aria-label="Details">
       <h2 className="mb-2 font-medium wrap-anywhere">
@@ -31,11 +32,13 @@ export function Details({ run, span }: { run: Run; span: Span }) {
 
 // --- internal ---
 
-function StepDetails({ run, stepId }: { run: Run; stepId: string }) {
+function StepDetails({ run, span, children }: { run: Run; span: Span; children: readonly Span[] }) {
   const may = useMay();
   const [isForking, setForking] = useState(false);
-  const step = useCall('runs.step', { id: run.runId, stepId });
-  const mayFork = run.kind === 'workflow' && run.sessionId === null && may('runs:retry');
+  const stepId = span.spanId.split(':').at(-1) ?? '';
+  const step = useCall('runs.step', { id: span.runId, stepId });
+  const isOwn = span.runId === run.runId;
+  const mayFork = isOwn && run.kind === 'workflow' && run.sessionId === null && may('runs:retry');
   return (
     <section aria-label="Details">
       <Answer of={step} rows={8}>
@@ -49,6 +52,14 @@ function StepDetails({ run, stepId }: { run: Run; stepId: string }) {
               {one.endedAt !== null && ` · ${toDuration(Date.parse(one.endedAt) - Date.parse(one.startedAt))}`}
             </p>
             <Tokens of={one} />
+            {children.map(({ runId, name, status }) => (
+              <p key={runId} className="mb-2">
+                <Link to={`/runs/${runId}`}>
+                  Open the run of <bdi>{name}</bdi>
+                </Link>{' '}
+                <Status value={status} />
+              </p>
+            ))}
             {mayFork && (
               <p className="mb-2">
                 <Button small onClick={() => setForking(true)}>
@@ -80,23 +91,22 @@ function argsOf(input: unknown): unknown {
   return typeof input === 'object' && input !== null && 'args' in input ? input.args : undefined;
 }
 
-/** Each that failed, and how long it stood back before the next. */
-function Attempts({ attempts }: { attempts: readonly { attempt: number; error: string; at: string }[] }) {
+/** Each that failed, how long it took, and how long the call stood back before it. */
+function Attempts({ attempts }: { attempts: OperationOutput<'runs.step'>['attempts'] }) {
   return (
     <section className="mb-3">
       <h3 className="mb-1 text-xs font-medium text-muted">Failed attempts</h3>
       <ol className="text-xs">
-        {attempts.slice(-MOST).map(({ attempt, error, at }, i, all) => {
+        {attempts.slice(-MOST).map(({ attempt, error, startedAt, at }, i, all) => {
           const before = all[i - 1];
           return (
             <li key={attempt} className="border-l-2 border-warn py-1 pl-2 wrap-anywhere">
               <span className="font-medium">#{attempt}</span> {new Date(at).toLocaleTimeString()}
-              {before && (
-                <span className="text-muted">
-                  {' '}
-                  ({toDuration(Date.parse(at) - Date.parse(before.at))} after the last)
-                </span>
-              )}
+              <span className="text-muted">
+                {' '}
+                ({toDuration(Date.parse(at) - Date.parse(startedAt))}
+                {before && `, ${toDuration(Date.parse(startedAt) - Date.parse(before.at))} after the last`})
+              </span>
               : <bdi>{error.slice(0, 500)}</bdi>
             </li>
           );

@@ -5,7 +5,6 @@ import { useMay } from '../../app/box.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
 import { toCost } from '../../ui/cost.ts';
 import { Copy } from '../../ui/copy.tsx';
 import { Failure } from '../../ui/failure.tsx';
@@ -17,10 +16,10 @@ import { Value } from '../../ui/value.tsx';
 import { LogLines } from '../logs/log-lines.tsx';
 import { useRunLogs } from '../logs/use-logs.ts';
 import { RunActions } from './actions.tsx';
-import { Details } from './details.tsx';
 import { Fault } from './fault.tsx';
 import { isFinal } from './final.ts';
-import { Timeline } from './timeline-view.tsx';
+import { Repeats } from './repeats.tsx';
+import { TimelineTab } from './timeline-tab.tsx';
 import { WhyPanel } from './why.tsx';
 
 type Run = OperationOutput<'runs.get'>;
@@ -57,7 +56,7 @@ export default function RunScreen() {
             value={tab}
             onChange={(next) => setSearch({ tab: next === 'timeline' ? undefined : next })}
             tabs={[
-              { id: 'timeline', title: 'Timeline', content: () => <TimelineTab run={one} /> },
+              { id: 'timeline', title: 'Timeline', content: () => <TimelineTab key={id} run={one} /> },
               {
                 id: 'values',
                 title: 'Input and output',
@@ -80,49 +79,6 @@ export default function RunScreen() {
 }
 
 // --- internal ---
-
-function TimelineTab({ run }: { run: Run }) {
-  const [{ span, idle }, setSearch] = useSearchState();
-  const timeline = useCall('runs.timeline', { id: run.runId });
-  const isFolded = idle !== 'shown';
-  return (
-    <Answer of={timeline} rows={12}>
-      {({ items }) => {
-        const open = items.find(({ spanId }) => spanId === span);
-        return (
-          <div className="grid gap-4 xl:grid-cols-[minmax(0,2fr)_minmax(20rem,1fr)]">
-            <div className="min-w-0">
-              <div className="mb-2 flex items-center gap-2 text-xs text-muted">
-                <span className="flex-1">{(items.length - 1).toLocaleString('en')} calls and child runs</span>
-                <Button
-                  small
-                  aria-pressed={isFolded}
-                  onClick={() => setSearch({ idle: isFolded ? 'shown' : undefined })}
-                >
-                  {isFolded ? 'Idle time is collapsed' : 'Collapse idle time'}
-                </Button>
-              </div>
-              <Timeline
-                spans={items}
-                isLive={!isFinal(run)}
-                isFolded={isFolded}
-                selected={span}
-                onSelect={(spanId) => setSearch({ span: spanId })}
-              />
-            </div>
-            <div className="min-w-0">
-              {open ? (
-                <Details run={run} span={open} />
-              ) : (
-                <p className="text-muted">Choose a row to see its input, its output and its attempts.</p>
-              )}
-            </div>
-          </div>
-        );
-      }}
-    </Answer>
-  );
-}
 
 function LogsTab({ id }: { id: string }) {
   const logs = useRunLogs(id);
@@ -191,6 +147,7 @@ function Facts({ run }: { run: Run }) {
           <dd className="min-w-0 wrap-anywhere">{value}</dd>
         </div>
       ))}
+      {isFinal(run) && <Repeats id={run.runId} />}
     </dl>
   );
 }

@@ -1,9 +1,10 @@
 import { useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
+import { Link } from '../../ui/link.tsx';
 import { Rows, showRow } from '../../ui/rows.tsx';
 import { toDuration, useNow } from '../../ui/time.tsx';
-import { endOf, isWait, toRows, toScale } from './timeline.ts';
-import type { Row, Scale, Span } from './timeline.ts';
+import { endOf, isChildRun, isWait, toRows, toScale, toSegments } from './timeline.ts';
+import type { Row, Scale, Segment, Span } from './timeline.ts';
 
 export interface TimelineProps {
   spans: readonly Span[];
@@ -12,19 +13,28 @@ export interface TimelineProps {
   /** The id of the span whose details are open. */
   selected: string | undefined;
   onSelect(spanId: string): void;
+  /** The child runs whose calls are among the spans. */
+  opened: ReadonlySet<string>;
+  onOpen(runId: string, isOpen: boolean): void;
+  /** Goes to the run. */
+  onGo(runId: string): void;
 }
 
 const ROW = 28;
 const MOST_HEIGHT = 560;
 const NOTHING: ReadonlySet<string> = new Set();
 
-/** A row a span: who called whom on the left, when on the right. Arrows move, left and right close and open. */
-export function Timeline({ spans, isLive, isFolded, selected, onSelect }: TimelineProps) {
+/**
+ * A row a span: who called whom on the left, when on the right. Arrows move, left and right close and open, Enter goes to a
+ * child run.
+ */
+export function Timeline({ spans, isLive, isFolded, selected, onSelect, opened, onOpen, onGo }: TimelineProps) {
   const [closed, setClosed] = useState(NOTHING);
   const element = useRef<HTMLDivElement>(null);
   const time = useNow(isLive ? 1_000 : 60_000);
-  const now = isLive ? time : 0;
-  const rows = useMemo(() => toRows(spans, closed), [spans, closed]);
+  // What a run that is over has left open lasted as long as the run.
+  const now = isLive ? time : Date.parse(spans[0]?.endedAt ?? spans[0]?.startedAt ?? '');
+  const rows = useMemo(() => toRows(spans, closed, opened), [spans, closed, opened]);
   const scale = useMemo(() => toScale(spans, now, isFolded), [spans, now, isFolded]);
   const at = rows.findIndex(({ span }) => span.spanId === selected);
 
@@ -34,7 +44,9 @@ export function Timeline({ spans, isLive, isFolded, selected, onSelect }: Timeli
     onSelect(row.span.spanId);
     showRow(element.current, rows.indexOf(row), ROW);
   };
-  const fold = (id: string, isClosed: boolean) => {
+  const fold = ({ span }: Row, isClosed: boolean) => {
+    if (isChildRun(span)) return onOpen(span.runId, !isClosed);
+    const id = span.spanId;
     const next = new Set(closed);
     if (isClosed) next.add(id);
     else next.delete(id);
@@ -49,8 +61,9 @@ export function Timeline({ spans, isLive, isFolded, selected, onSelect }: Timeli
       PageUp: () => select(at - 15),
       Home: () => select(0),
       End: () => select(rows.length - 1),
-      ArrowLeft: () => row && fold(row.span.spanId, true),
-      ArrowRight: () => row && fold(row.span.spanId, false),
+      ArrowLeft: () => row && fold(row, true),
+      ArrowRight: () => row && fold(row, false),
+      ...(row && isChildRun(row.span) ? { Enter: () => onGo(row.span.runId) } : {}),
     };
     const move = moves[event.key];
     if (!move) return;
@@ -79,9 +92,8 @@ export function Timeline({ spans, isLive, isFolded, selected, onSelect }: Timeli
             scale={scale}
             now={now}
             isSelected={index === at}
-            isClosed={closed.has(row.span.spanId)}
             onSelect={() => onSelect(row.span.spanId)}
-            onFold={() => fold(row.span.spanId, !closed.has(row.span.spanId))}
+            onFold={() => fold(row, !row.isClosed)}
           />
         );
       }}
@@ -97,25 +109,21 @@ interface LineProps {
   scale: Scale;
   now: number;
   isSelected: boolean;
-  isClosed: boolean;
   onSelect(): void;
   onFold(): void;
 }
 
 function Line({
-  row: { span, depth, hasBelow },
+  row: { span, depth, hasBelow, isClosed },
   index,
   scale,
   now,
   isSelected,
-  isClosed,
   onSelect,
   onFold,
 }: LineProps) {
   const from = Date.parse(span.startedAt);
   const to = endOf(span, now);
-  const left = scale.toPlace(from);
-  const width = Math.max(0.002, scale.toPlace(to) - left);
   const duration = toDuration(to - from);
   return (
     <div
@@ -143,6 +151,13 @@ function Line({
         <span className="w-12 shrink-0 text-muted">{span.kind}</span>
         <bdi className="truncate font-mono">{span.name}</bdi>
         {span.attempt > 1 && <span className="shrink-0 text-warn">×{span.attempt}</span>}
+        {isChildRun(span) && (
+          <span className="shrink-0" onClick={(event) => event.stopPropagation()}>
+            <Link to={`/runs/${span.runId}`} aria-label={`Open the run of ${span.name}`}>
+              open
+            </Link>
+          </span>
+        )}
       </div>
       <div className="relative h-4 min-w-0 flex-1 overflow-hidden rounded-sm bg-page">
         {scale.gaps.map(({ from: gap, to: end }) => (
@@ -152,10 +167,9 @@ function Line({
             style={{ left: toPercent(scale.toPlace(gap)), width: toPercent(scale.toPlace(end) - scale.toPlace(gap)) }}
           />
         ))}
-        <span
-          className={`absolute inset-y-0.5 rounded-sm ${toBar(span)}`}
-          style={{ left: toPercent(Math.min(left, 0.998)), width: toPercent(width) }}
-        />
+        {toSegments(span, now).map((segment) => (
+          <Part key={`${segment.from}-${segment.as}`} segment={segment} span={span} scale={scale} />
+        ))}
       </div>
       <span className="hidden w-20 shrink-0 text-right text-muted tabular-nums lg:block">
         {span.totalTokens > 0 ? `${span.totalTokens.toLocaleString('en')} tok` : ''}
@@ -164,6 +178,25 @@ function Line({
     </div>
   );
 }
+
+function Part({ segment: { from, to, as }, span, scale }: { segment: Segment; span: Span; scale: Scale }) {
+  const left = scale.toPlace(from);
+  const width = Math.max(as === 'backoff' ? 0 : 0.002, scale.toPlace(to) - left);
+  return (
+    <span
+      data-segment={as}
+      className={`absolute rounded-sm ${as === 'backoff' ? 'hatched inset-y-1.5' : 'inset-y-0.5'} ${LOOKS[as] ?? toBar(span)}`}
+      style={{ left: toPercent(Math.min(left, 0.998)), width: toPercent(width) }}
+    />
+  );
+}
+
+/** Of the others that of the span. */
+const LOOKS: Partial<Record<Segment['as'], string>> = {
+  failed: 'border-r border-page bg-bad',
+  backoff: 'border-y border-muted',
+  running: 'animate-pulse bg-accent',
+};
 
 function toBar(span: Span): string {
   if (span.status === 'failed') return 'bg-bad';

@@ -7,10 +7,18 @@ export interface Row {
   span: Span;
   depth: number;
   hasBelow: boolean;
+  isClosed: boolean;
 }
 
-/** The spans as a tree, each below the one that called it; what is below a closed one is left out. */
-export function toRows(spans: readonly Span[], closed: ReadonlySet<string>): Row[] {
+/**
+ * The spans as a tree, each below the one that called it; what is below a closed one is left out, and what is below a child
+ * run that is not `opened`.
+ */
+export function toRows(
+  spans: readonly Span[],
+  closed: ReadonlySet<string>,
+  opened: ReadonlySet<string> = NOTHING,
+): Row[] {
   const below = new Map<string | null, Span[]>();
   const known = new Set(spans.map(({ spanId }) => spanId));
   for (const span of spans) {
@@ -24,11 +32,57 @@ export function toRows(spans: readonly Span[], closed: ReadonlySet<string>): Row
   for (let next = rest.pop(); next; next = rest.pop()) {
     const { span, depth } = next;
     const children = below.get(span.spanId) ?? [];
-    rows.push({ span, depth, hasBelow: children.length > 0 });
-    if (closed.has(span.spanId)) continue;
+    const isClosed = isChildRun(span) ? !opened.has(span.runId) : closed.has(span.spanId);
+    rows.push({ span, depth, isClosed, hasBelow: children.length > 0 || isChildRun(span) });
+    if (isClosed) continue;
     for (const child of children.toReversed()) rest.push({ span: child, depth: depth + 1 });
   }
   return rows;
+}
+
+/** A run that the one whose timeline it is has started. */
+export function isChildRun({ kind, parentId }: Span): boolean {
+  return kind === 'run' && parentId !== null;
+}
+
+/** The runs that a call has started, or waits for, as far as that is known. */
+export function childrenOf(span: Span, spans: readonly Span[]): Span[] {
+  if (span.kind !== 'child') return [];
+  const own = spans.filter((other) => isChildRun(other) && other.parentId === span.spanId);
+  if (own.length > 0 || !span.name.startsWith('wait ')) return own;
+  // Its record does not say which one it waits for; where one alone has that name it is that.
+  const start = `start ${span.name.slice('wait '.length)}`;
+  const starts = spans.filter(({ kind, name, runId }) => kind === 'child' && name === start && runId === span.runId);
+  return starts.length === 1 ? spans.filter((other) => isChildRun(other) && other.parentId === starts[0]?.spanId) : [];
+}
+
+/** A part of a bar. `backoff`: no attempt was under way. */
+export interface Segment {
+  from: number;
+  to: number;
+  as: 'whole' | 'failed' | 'last' | 'backoff' | 'running';
+}
+
+/** The attempts of a call, and how long it stood back between them; of most the whole of it. */
+export function toSegments(span: Span, now: number): Segment[] {
+  const { attempts = [], retryAt, status } = span;
+  const start = Date.parse(span.startedAt);
+  if (attempts.length === 0) return [{ from: start, to: endOf(span, now), as: 'whole' }];
+  const segments: Segment[] = [];
+  let at = start;
+  const add = (to: number, as: Segment['as']): void => {
+    if (to > at || as !== 'backoff') segments.push({ from: at, to, as });
+    at = to;
+  };
+  for (const [index, { startedAt, endedAt }] of attempts.entries()) {
+    add(Date.parse(startedAt), 'backoff');
+    add(Date.parse(endedAt), index === attempts.length - 1 && status !== 'retrying' ? 'last' : 'failed');
+  }
+  if (status !== 'retrying') return segments;
+  const due = Math.max(at, retryAt === undefined ? now : Date.parse(retryAt));
+  add(Math.max(at, Math.min(now, due)), 'backoff');
+  if (now > due) add(now, 'running');
+  return segments;
 }
 
 /** Nothing of the author's runs while it lasts. */
@@ -80,6 +134,8 @@ export function endOf({ endedAt }: Span, now: number): number {
 
 // --- internal ---
 
+const NOTHING: ReadonlySet<string> = new Set();
+
 /** Of the width, and of the time that makes a gap. */
 const GAP_PART = 0.04;
 const LONG_PART = 0.1;
@@ -99,7 +155,9 @@ function findGaps(
   const busy = spans
     .slice(1)
     .filter((span) => !isWait(span))
-    .map((span): [number, number] => [Date.parse(span.startedAt), endOf(span, now)])
+    .flatMap((span) => toSegments(span, now))
+    .filter(({ as }) => as !== 'backoff')
+    .map(({ from, to }): [number, number] => [from, to])
     .sort(([a], [b]) => a - b);
   if (busy.length === 0) return [];
   const gaps: { from: number; to: number }[] = [];

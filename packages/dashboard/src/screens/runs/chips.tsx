@@ -28,6 +28,8 @@ export function Chips({ search, onChange }: { search: Search; onChange(change: S
 
 const TITLES: Readonly<Record<string, string>> = {
   parent: 'Started by the run',
+  retryOf: 'Repeats the run',
+  forkedFrom: 'Forked from the run',
   session: 'Of the session',
   attribute: 'With the attribute',
   user: 'For the user',

@@ -1,11 +1,9 @@
 import { useMemo } from 'react';
-import type { KeyboardEvent } from 'react';
-import type { OperationInput, OperationOutput } from '@svc/runtime/client';
+import type { OperationInput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
 import { useSearchState } from '../../app/search.ts';
 import type { Search } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
-import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Field, Select } from '../../ui/field.tsx';
@@ -16,45 +14,69 @@ import { SearchField } from '../../ui/search-field.tsx';
 import { Table } from '../../ui/table.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
-import { Time, toDuration } from '../../ui/time.tsx';
 import { Chips } from './chips.tsx';
+import { ChooseColumns, useColumns } from './choose-columns.tsx';
+import type { Run } from './columns.tsx';
+import { Found } from './found.tsx';
+import { RunRows } from './rows.tsx';
 import { SPANS, toSpan } from './span.ts';
-
-type Run = OperationOutput<'runs.list'>['items'][number];
 
 export default function Runs() {
   const [search, setSearch] = useSearchState();
   // The beginning of a span of time stays what it was: another one would be another list.
   const filter = useMemo(() => toFilter(search), [search]);
-  const runs = useList('runs.list', filter, { keep: true });
+  const { names, columns, choose } = useColumns(search.cols, (cols) => setSearch({ cols }));
   const { has } = search;
-  const isNarrow = Object.values(search).some(Boolean);
+  const isNarrow = Object.keys(NOTHING).some((name) => search[name]);
   return (
-    <Page wide title="Runs" actions={isNarrow && <Button onClick={() => setSearch(NOTHING)}>Clear the filters</Button>}>
+    <Page
+      wide
+      title="Runs"
+      actions={
+        <>
+          {isNarrow && <Button onClick={() => setSearch(NOTHING)}>Clear the filters</Button>}
+          <ChooseColumns names={names} onChange={choose} />
+        </>
+      }
+    >
       <Filters search={search} onChange={setSearch} />
       <Chips search={search} onChange={setSearch} />
-      <Answer of={{ ...runs, data: runs.items }} rows={12}>
-        {(items) => {
-          const shown = has ? items.filter((run) => holds(run, has)) : items;
-          if (shown.length === 0 && !runs.hasNextPage) return <Nothing isNarrow={isNarrow} />;
-          return (
-            <div onKeyDown={moveBetweenRows}>
-              <Table label="Runs" columns={COLUMNS} rows={shown} keyOf={({ runId }) => runId} />
-              {has && (
-                <p className="mt-2 text-xs text-muted">
-                  {shown.length} of the {items.length} runs that were read hold “<bdi>{has}</bdi>”.
-                </p>
-              )}
-              <More has={runs.hasNextPage} busy={runs.isFetchingNextPage} onMore={() => void runs.fetchNextPage()} />
-            </div>
-          );
-        }}
-      </Answer>
+      {has ? (
+        <Found filter={{ ...filter, has }} columns={columns} />
+      ) : (
+        <Listed filter={filter} columns={columns} isNarrow={isNarrow} />
+      )}
     </Page>
   );
 }
 
 // --- internal ---
+
+function Listed({
+  filter,
+  columns,
+  isNarrow,
+}: {
+  filter: OperationInput<'runs.list'>;
+  columns: readonly Column<Run>[];
+  isNarrow: boolean;
+}) {
+  const runs = useList('runs.list', filter, { keep: true });
+  return (
+    <Answer of={{ ...runs, data: runs.items }} rows={12}>
+      {(items) =>
+        items.length === 0 && !runs.hasNextPage ? (
+          <Nothing isNarrow={isNarrow} />
+        ) : (
+          <RunRows>
+            <Table label="Runs" columns={columns} rows={items} keyOf={({ runId }) => runId} />
+            <More has={runs.hasNextPage} busy={runs.isFetchingNextPage} onMore={() => void runs.fetchNextPage()} />
+          </RunRows>
+        )
+      }
+    </Answer>
+  );
+}
 
 const STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled'];
 const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'fork', 'rewind', 'eval', 'copilot'];
@@ -69,63 +91,13 @@ const NOTHING: Search = Object.fromEntries(
     'to',
     'has',
     'parent',
+    'retryOf',
     'forkedFrom',
     'session',
     'attribute',
     'user',
   ].map((key) => [key, undefined]),
 );
-
-const COLUMNS: readonly Column<Run>[] = [
-  {
-    title: 'Run',
-    cell: (run) => (
-      <>
-        <Link to={`/runs/${run.runId}`} className="font-medium text-accent">
-          <bdi>{run.name}</bdi>
-        </Link>
-        <div className="text-xs text-muted">{run.runId.slice(0, 8)}</div>
-      </>
-    ),
-  },
-  {
-    title: 'Status',
-    cell: (run) => (
-      <>
-        <Status value={run.status} />
-        {run.error && (
-          <div className="max-w-72 truncate text-xs text-bad">
-            <bdi>{run.error.message.slice(0, 200)}</bdi>
-          </div>
-        )}
-      </>
-    ),
-  },
-  {
-    title: 'Input',
-    wide: true,
-    cell: (run) => (
-      <code className="block max-w-80 truncate text-xs">
-        <bdi>{toLine(run.input)}</bdi>
-      </code>
-    ),
-  },
-  { title: 'Trigger', wide: true, cell: (run) => run.trigger },
-  { title: 'Created', cell: (run) => <Time at={run.createdAt} /> },
-  {
-    title: 'Took',
-    end: true,
-    wide: true,
-    cell: ({ startedAt, endedAt }) =>
-      startedAt === null || endedAt === null ? '' : toDuration(Date.parse(endedAt) - Date.parse(startedAt)),
-  },
-  {
-    title: 'Tokens',
-    end: true,
-    wide: true,
-    cell: ({ totalTokens }) => (totalTokens === 0 ? '' : totalTokens.toLocaleString('en')),
-  },
-];
 
 function Filters({ search, onChange }: { search: Search; onChange(change: Search): void }) {
   const select = (name: string, label: string, first: string, values: readonly (readonly [string, string])[]) => (
@@ -173,31 +145,20 @@ function Nothing({ isNarrow }: { isNarrow: boolean }) {
 }
 
 function toFilter(search: Search): OperationInput<'runs.list'> {
-  const named = ['name', 'status', 'kind', 'trigger', 'parent', 'forkedFrom', 'session', 'attribute', 'user'] as const;
+  const named = [
+    'name',
+    'status',
+    'kind',
+    'trigger',
+    'parent',
+    'retryOf',
+    'forkedFrom',
+    'session',
+    'attribute',
+    'user',
+  ] as const;
   return {
     ...Object.fromEntries(named.flatMap((key) => (search[key] ? [[key, search[key]]] : []))),
     ...toSpan(search),
   };
-}
-
-function holds(run: Run, text: string): boolean {
-  const wanted = text.toLowerCase();
-  return [run.input, run.output, run.attributes].some((value) => toLine(value, MOST).toLowerCase().includes(wanted));
-}
-
-const MOST = 20_000;
-
-function toLine(value: unknown, most = 200): string {
-  if (value === null || value === undefined) return '';
-  return (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, most);
-}
-
-/** Arrows go from row to row. */
-function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (step === undefined) return;
-  const links = [...event.currentTarget.querySelectorAll<HTMLElement>('tbody a')];
-  const at = links.indexOf(document.activeElement as HTMLElement);
-  event.preventDefault();
-  links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
 }

@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { BoxError } from '../../errors.ts';
+import { yieldOnce } from '../../yielder.ts';
 
 /** One piece of a provider's answer, as it came. */
 export type ProviderChunk = Record<string, unknown>;
@@ -22,6 +23,7 @@ export async function* readProvider({ body }: Response): AsyncGenerator<Provider
   const document: string[] = [];
   let size = 0;
   let begins = '';
+  let begun = 0;
   let isWhole = false;
   const read = (found: string[]): ProviderChunk[] => {
     isWhole ||= found.some((data) => data.trim() === '[DONE]');
@@ -38,8 +40,16 @@ export async function* readProvider({ body }: Response): AsyncGenerator<Provider
         document.push(text);
         continue;
       }
-      const chunks = read(events.push(text));
-      if (chunks.length > 0) yield chunks;
+      const beginning = text.slice(0, Math.max(0, BEGINNING - begun));
+      begun += beginning.length;
+      for (const part of beginning === '' || beginning.length === text.length
+        ? [text]
+        : [beginning, text.slice(beginning.length)]) {
+        const chunks = read(events.push(part));
+        if (chunks.length > 0) yield chunks;
+        // Its reader has the beginning before the rest is parsed and judged.
+        if (part === beginning && part.length < text.length) await yieldOnce();
+      }
       if (isWhole) lingering.begin();
     }
   } catch (error) {
@@ -55,6 +65,9 @@ export async function* readProvider({ body }: Response): AsyncGenerator<Provider
 }
 
 // --- internal ---
+
+/** Characters of an answer that is sent in one burst that are passed on by themselves: some ten pieces. */
+const BEGINNING = 2_048;
 
 /** How long an answer that is whole is read on, until its connection is free for the next one. */
 const LONGEST_LINGER_MS = 500;

@@ -15,9 +15,11 @@ import { messageIdOf } from '../turn/ids.ts';
 import type { TurnOutput } from '../turn/options.ts';
 import { addUsage } from '../events/usage.ts';
 
-/** A turn that has ended, or waits for an approval, as the box kept it. */
+/** A turn as the box has kept it so far. */
 export interface KeptTurn {
   run: RunRow;
+  /** It has neither ended nor waited for an approval. */
+  isUnderWay: boolean;
   input: TurnInput;
   records: readonly JournalRecord[];
   /** The calls it first waited with, decided or not. */
@@ -29,8 +31,8 @@ export interface KeptTurn {
 }
 
 /**
- * What the turn emitted for its client, after `turn.start`: up to its end, or to where it first waited for an approval.
- * Each text comes at once; of a model call that failed nothing is recorded, and nothing comes.
+ * What the turn emitted for its client, after `turn.start`: up to its end, to where it first waited for an approval, or to
+ * what is recorded of it. Each text comes at once; of a model call that failed nothing is recorded, and nothing comes.
  */
 export function replayTurn(turn: KeptTurn): TurnEvent[] {
   const { run, input, records, state } = turn;
@@ -59,10 +61,13 @@ export function replayTurn(turn: KeptTurn): TurnEvent[] {
       if (isOf(callId, reply) && !waiting.some((interrupt) => interrupt.callId === callId))
         emit({ type: 'tool.result', callId, messageId: resultIdOf(callId), ...result });
     if (waiting.length > 0) return [...events, { type: 'finish', reason: 'interrupt' }];
+    // What comes of its calls, or of the check of its answer, may not be recorded yet.
+    if (turn.isUnderWay && step === replies.length) return events;
     const stopped = step === replies.length ? toStopText(run, reply) : undefined;
     if (stopped !== undefined) emitText(stopped, { input, messageId: messageIdOf(run.runId, step + 1), emit });
     emit({ type: 'step.end', step });
   }
+  if (turn.isUnderWay) return events;
   if (Object.keys(state).length > 0) emit({ type: 'state', snapshot: { ...state } });
   return [...events, toEndEvent(run)];
 }

@@ -1,4 +1,5 @@
 import type { Caller } from '../../auth/caller.ts';
+import type { PinnedVersion } from '../../engine/box-marks.ts';
 import { BoxError } from '../../errors.ts';
 import type { AgentState } from '../../tools/state.ts';
 import type { TurnFiles } from '../files/turn-files.ts';
@@ -34,6 +35,8 @@ export interface ThreadRequest {
   /** Tools the client runs itself. */
   tools: ClientTool[];
   parameters: Record<string, unknown>;
+  /** Versions of prompts that stand for what is published. */
+  pinned?: readonly PinnedVersion[];
   caller: Caller;
   key?: TurnKey;
 }
@@ -132,7 +135,7 @@ interface TurnStart extends OwnedRequest {
 }
 
 function startTurn({ agents }: ThreadsOptions, start: TurnStart): Promise<RunningTurn> {
-  const { agent, name, owner, key, state, view, caller, tools, parameters } = start;
+  const { agent, name, owner, key, state, view, caller, tools, parameters, pinned = [] } = start;
   const { added, cutAfter } = view;
   return agents.startTurn({
     agent,
@@ -141,6 +144,7 @@ function startTurn({ agents }: ThreadsOptions, start: TurnStart): Promise<Runnin
     caller,
     session: { name, owner, kind: 'session', ...(cutAfter === undefined ? {} : { cutAfter }) },
     parameters,
+    pinned,
     ...(key ? { key } : {}),
   });
 }

@@ -24,6 +24,8 @@ export interface ModelCallStep {
   reply: ReplyOptions;
   /** Readers of the turn are notified when the process shuts down during the call, or after it. */
   notifiesShutdown: boolean;
+  /** Called before the model is asked, and not where its answer is recorded. */
+  begins?: () => void;
 }
 
 /** The recorded model calls of a turn, and what they have used together. */
@@ -46,13 +48,14 @@ export class ModelCalls {
   }
 
   async call(step: ModelCallStep): Promise<ModelReply> {
-    const { stepId, name, recorded, request, keepsRequest = false, reply, notifiesShutdown } = step;
+    const { stepId, name, recorded, request, keepsRequest = false, reply, notifiesShutdown, begins } = step;
     const kept = keepsRequest ? toRecordedRequest(request) : undefined;
     const isNew = kept !== undefined && JSON.stringify(kept) !== this.#request;
     this.count += 1;
     const answer = (await this.#invoke('model', stepId, recorded, {
       name,
       run: async ({ signal }): Promise<ModelReply> => {
+        begins?.();
         if (notifiesShutdown) this.#notifyShutdown(signal);
         const answered = await this.#callModel(request, reply, signal);
         return isNew ? { ...answered, request: kept } : answered;

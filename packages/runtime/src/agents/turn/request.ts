@@ -1,3 +1,4 @@
+import type { PinnedVersion } from '../../engine/box-marks.ts';
 import type { RunTrigger } from '../../engine/journal/run.ts';
 import { BoxError } from '../../errors.ts';
 import type { SessionKind, SessionOwner } from './session-store.ts';
@@ -26,6 +27,8 @@ export interface TurnRequest {
   continues?: string;
   /** What its run says made it begin. Default: `chat`. */
   trigger?: RunTrigger;
+  /** Versions of prompts that stand for what is published, in it and below it. */
+  pinned?: readonly PinnedVersion[];
   /** Its events are wanted all at once, when it has ended. */
   isWhole?: boolean;
 }

@@ -111,7 +111,8 @@ class Turn implements ToolTurn {
   async callModel(step: number): Promise<ModelReply> {
     const { input, toolset, output, agent } = this.options;
     const conversation = this.#conversation;
-    this.emit({ type: 'step.start', step });
+    const begin = onlyOnce(() => this.options.emit({ type: 'step.start', step }));
+    if (!this.execution.isReplaying) begin();
     await this.#summaries.makeRoom();
     const replyOptions = this.#replyOptions();
     const answered = await this.#calls.call({
@@ -130,6 +131,8 @@ class Turn implements ToolTurn {
       keepsRequest: true,
       reply: replyOptions,
       notifiesShutdown: step === 1,
+      // One that a process before has begun is recorded as begun, and is asked again: the turn still replays here.
+      begins: begin,
     });
     conversation.setRecorded();
     this.emit({ type: 'usage', model: answered.fallback ?? input.model, ...this.#calls.usage });
@@ -295,6 +298,14 @@ class Turn implements ToolTurn {
       ...(untilTaken ? { untilTaken } : {}),
     };
   }
+}
+
+function onlyOnce(work: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) work();
+    isDone = true;
+  };
 }
 
 function isText({ type }: TurnEvent): boolean {

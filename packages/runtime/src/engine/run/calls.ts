@@ -10,12 +10,14 @@ import type { Mismatch } from '../mismatch.ts';
 import { decode, decodeInert, digestOf, encode } from '../serialize.ts';
 import { isRef } from '../values/large-ref.ts';
 import { withRegistry } from '../values/current-registry.ts';
-import { boundGiven, FRAME_BYTES, GIVEN_BYTES, refusalOf, sizeOf } from '../values/size.ts';
+import { FRAME_BYTES, refusalOf, sizeOf } from '../values/size.ts';
 import { AbortingAnswer } from '../values/signals.ts';
 import type { Abort } from '../values/signal-ref.ts';
 import type { Driver } from './driver.ts';
 import { findEdit, toEdited } from './edited-step.ts';
+import { compareCall } from './compare-call.ts';
 import { rejectCall } from './error-place.ts';
+import { boundHook } from './bound-hook.ts';
 import { LargeReads } from './large-reads.ts';
 import { encodeError } from './outcome.ts';
 import type { RecordFields, Recorder } from './recorder.ts';
@@ -98,19 +100,34 @@ export class Calls {
     const answered = driver.called?.(call, request);
     const history = this.#history.get(call);
     const edit = findEdit(history);
-    // What the body passes counts for nothing: the step is executed with something else.
-    const named = { ...request, digest: edit ? (firstOf(history)?.digest ?? digest) : digest };
-    const mismatch = isUnread(history, named) ? 'unread' : mismatchOf(history, named);
+    const mismatch = history && compareCall(history, { ...request, digest }, edit);
     if (request.action.type === 'event')
       this.waits.expectResume(request.action, history?.answer !== undefined && isKept(history.answer));
     let resolve!: (value: unknown) => void;
     let reject!: (error: unknown) => void;
-    const answer = new Answer((...both) => ([resolve, reject] = both));
-    const attempt = history?.retries.length ?? 0;
-    const firstStartedAt = history?.retries[0]?.startedAt;
-    const made = { madeAt: this.#time, runningSince: undefined, isCancelled: false, firstStartedAt };
-    const asked = edit ? toEdited(request, edit) : { ...request, digest };
-    const entry: Call = { ...asked, call, attempt, ...made, answer, resolve, reject };
+    const answer = new Answer((fulfil, fail) => {
+      resolve = fulfil;
+      reject = fail;
+    });
+    const { kind, stepId, input, action } = request;
+    // Member by member: two spreads in one object take longer than the rest of a call.
+    const entry: Call = {
+      kind,
+      stepId,
+      input,
+      action,
+      digest,
+      call,
+      attempt: history?.retries.length ?? 0,
+      madeAt: this.#time,
+      runningSince: undefined,
+      isCancelled: false,
+      firstStartedAt: history?.retries[0]?.startedAt,
+      answer,
+      resolve,
+      reject,
+    };
+    if (edit) Object.assign(entry, toEdited(request, edit));
     this.#open.set(call, entry);
     if (answered) answer.then(answered, answered);
     if (mismatch === 'unread') this.#compareOnceRead(entry, history as CallHistory);
@@ -377,19 +394,3 @@ export class Calls {
 // --- internal ---
 
 const NO_CALLS: Call[] = [];
-
-/** The call is the one that is recorded but for its digest, and what it was made with is in object storage. */
-function isUnread(history: CallHistory | undefined, call: Pick<Call, 'kind' | 'stepId' | 'digest'>): boolean {
-  const record = firstOf(history);
-  if (!record || !isRef(record.input) || record.digest === call.digest) return false;
-  return record.stepId === call.stepId && record.kind === call.kind;
-}
-
-/** Thrown where it is made, on a replay too: it is no call of the run, and nothing of it is recorded. */
-function boundHook({ kind, detail }: HookRequest, input: string): void {
-  const limit = GIVEN_BYTES + FRAME_BYTES;
-  if (sizeOf(input, limit) <= limit) return;
-  const what = kind === 'hook' ? 'metadata' : kind;
-  boundGiven(encode(detail, what), { value: detail, what: `metadata of the ${kind}`, root: what });
-  boundGiven(input, { value: detail, what: kind, limit });
-}

@@ -15,17 +15,22 @@ export function readDigits(text: string): Digits[] {
   let open: Digits | undefined;
   let end = -1;
   for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code < 48 || code > 57) continue;
-    const between = open && at > end ? text.slice(end, at) : '';
-    if (!open || (between !== '' && !BETWEEN.test(between))) {
+    if (!isDigitAt(text, at)) continue;
+    const from = at;
+    while (at + 1 < text.length && isDigitAt(text, at + 1)) at += 1;
+    const between = open ? text.slice(end, from) : '';
+    if (!open || !isBetween(between)) {
       open = { text: '', places: [], before: [] };
       all.push(open);
-      open.before.push(text.slice(Math.max(0, at - 2), at));
+      open.before.push(text.slice(Math.max(0, from - 2), from));
     } else open.before.push(between);
-    open.text += text[at];
-    open.places.push(at);
+    open.places.push(from);
+    for (let place = from + 1; place <= at; place++) {
+      open.before.push('');
+      open.places.push(place);
+    }
     end = at + 1;
+    open.text += text.slice(from, end);
   }
   return all;
 }
@@ -55,6 +60,7 @@ export function findPhones(numbers: readonly Digits[]): Place[] {
 
 /** One separator, or a bracket with a space. */
 const BETWEEN = /^(?:[ \u00a0.\-/]|[ \u00a0]?[()]|[()][ \u00a0.\-/]| - |-\(| \+|\+)?$/;
+const LONGEST_BETWEEN = 3;
 const SHORTEST_CARD = 13;
 const NONE: readonly number[] = [];
 const VISA = [13, 16, 19];
@@ -62,6 +68,15 @@ const SIXTEEN = [16];
 const FIFTEEN = [15];
 const FOURTEEN = [14];
 const LONG = [16, 19];
+
+function isDigitAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 48 && code <= 57;
+}
+
+function isBetween(text: string): boolean {
+  return text === ' ' || text === '-' || (text.length <= LONGEST_BETWEEN && BETWEEN.test(text));
+}
 
 function lengthsOf(text: string, from: number): readonly number[] {
   const first = text.charCodeAt(from) - 48;
@@ -90,7 +105,7 @@ function toSums(text: string, before: readonly string[]) {
     const isEven = (at & 1) === 0;
     even[at + 1] = (even[at] as number) + (isEven ? digit : twice);
     odd[at + 1] = (odd[at] as number) + (isEven ? twice : digit);
-    loose[at + 1] = (loose[at] as number) + (TIGHT.has(before[at] as string) ? 0 : 1);
+    loose[at + 1] = (loose[at] as number) + (before[at] === '' || TIGHT.has(before[at] as string) ? 0 : 1);
   }
   const sumOf = (sums: Int32Array, from: number, to: number): number => (sums[to] as number) - (sums[from] as number);
   return {
@@ -104,17 +119,18 @@ function toSums(text: string, before: readonly string[]) {
 const TIGHT = new Set(['', ' ', '\u00a0', '-', '.']);
 
 const MOST_DIGITS = 15;
+/** Without a country's code. */
+const SHORTEST_PHONE = 9;
 
 function findPhonesIn({ text, places: at, before }: Digits): Place[] {
   const places: Place[] = [];
   for (let from = 0; from < text.length;) {
     let to = from + 1;
     // A plus begins another one.
-    while (to < text.length && to - from < MOST_DIGITS && !(before[to] as string).includes('+')) to += 1;
-    const number = text.slice(from, to);
+    while (to < text.length && to - from < MOST_DIGITS && (before[to] === '' || !(before[to] as string).includes('+')))
+      to += 1;
     const lead = before[from] as string;
-    const groups = toGroups(number, before.slice(from, to));
-    if (isPhone(number, lead, groups)) {
+    if (isPhone(text.slice(from, to), lead, () => toGroups(text, before, { from, to }))) {
       const opening = /[+(]+$/.exec(lead)?.[0].length ?? 0;
       places.push([(at[from] as number) - opening, (at[to - 1] as number) + 1]);
     }
@@ -123,19 +139,25 @@ function findPhonesIn({ text, places: at, before }: Digits): Place[] {
   return places;
 }
 
-function isPhone(number: string, lead: string, groups: readonly string[]): boolean {
+function isPhone(number: string, lead: string, groupsOf: () => readonly string[]): boolean {
   if (lead.endsWith('+') || lead.endsWith('+(') || number.startsWith('00')) return number.length >= 8;
+  if (number.length < SHORTEST_PHONE) return false;
+  const groups = groupsOf();
   if (isDate(groups) || isQuad(groups)) return false;
-  if (number.startsWith('0')) return number.length >= 9;
+  if (number.startsWith('0')) return true;
   if (groups.length < 2) return false;
   return number.length >= 10 && groups.every((group) => group.length <= 11);
 }
 
-function toGroups(number: string, before: readonly string[]): string[] {
+function toGroups(text: string, before: readonly string[], { from, to }: { from: number; to: number }): string[] {
   const groups: string[] = [];
-  for (let at = 0; at < number.length; at++)
-    if (at === 0 || before[at] !== '') groups.push(number[at] as string);
-    else groups[groups.length - 1] += number[at] as string;
+  let begun = from;
+  for (let at = from + 1; at < to; at++) {
+    if (before[at] === '') continue;
+    groups.push(text.slice(begun, at));
+    begun = at;
+  }
+  groups.push(text.slice(begun, to));
   return groups;
 }
 

@@ -77,7 +77,12 @@ export const RunAgentInput = z.object({
     )
     .default([]),
   context: z.array(z.object({ description: z.string(), value: z.string() })).default([]),
-  forwardedProps: z.unknown().optional(),
+  forwardedProps: z
+    .unknown()
+    .optional()
+    .describe(
+      'Parameters of the model, as chat completions name them; `svc.prompts` has versions by the ids of prompts, for who may write these',
+    ),
   resume: z.array(ResumeEntry).default([]),
 });
 export type RunAgentInput = z.infer<typeof RunAgentInput>;

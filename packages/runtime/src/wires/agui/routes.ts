@@ -5,6 +5,7 @@ import type { BegunThread, ThreadRequest, Threads } from '../../agents/threads/t
 import { BoxError } from '../../errors.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
+import type { Prompts } from '../../prompts/prompts.ts';
 import type { StreamWatch } from '../../auth/credential-watch.ts';
 import { answerSse } from '../../http/sse.ts';
 import type { Log } from '../../log.ts';
@@ -25,6 +26,7 @@ import { toAnswers } from './decision.ts';
 import { parseRunInput } from './input.ts';
 import type { RunAgentInput } from './input.ts';
 import { toSentMessages } from './messages.ts';
+import { pinAsked } from './prompts.ts';
 import { toAguiEvents, toRejoinedEvents } from './stream.ts';
 import { toRepeatedEvents } from './repeated.ts';
 import type { ReadTurn } from './stream.ts';
@@ -47,6 +49,7 @@ export const AGUI_ROUTES: RouteEntry[] = [RUN, STOP];
 export interface AguiOptions {
   agents: Pick<Agents, 'names' | 'surroundingsOf'>;
   threads: Threads & AttachedThreads;
+  prompts: Pick<Prompts, 'get' | 'getVersion'>;
   log: Log;
   authorize: Authorize;
   streams: StreamWatch;
@@ -72,7 +75,9 @@ async function answerRun(event: H3Event, options: AguiOptions): Promise<Response
   const asked = { ...(body as object), runId: undefined, parentRunId: undefined };
   const key = readTurnKey({ headers, wire: 'agui', caller, asked });
   await yieldOnce();
-  const request = { agent, ...toThread(input, options.agents.surroundingsOf(agent)), caller, ...(key ? { key } : {}) };
+  const pinned = await pinAsked(options.prompts, input, caller);
+  const thread = toThread(input, options.agents.surroundingsOf(agent));
+  const request = { agent, ...thread, pinned, caller, ...(key ? { key } : {}) };
   // Before the turn: one whose answer has no place is not begun.
   const watched = options.streams.enter(caller);
   const begun = await beginOrRejoin(options.threads, request).catch(async (error: unknown) => {

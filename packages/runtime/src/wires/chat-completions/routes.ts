@@ -4,7 +4,7 @@ import { requireGrant } from '../../auth/caller.ts';
 import { BoxError } from '../../errors.ts';
 import { mountRoute } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
-import { isAiSdk, readBoxToolsHeader } from '../box-tools-header.ts';
+import { mayTakeCallsForErrors, readBoxToolsHeader } from '../box-tools-header.ts';
 import { markCallId, readMarks } from '../call-marks.ts';
 import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
 import type { AskedTurn, ChatWireOptions, SentTurn } from '../chat-wire.ts';
@@ -72,7 +72,10 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
       details: { param: 'messages' },
     });
   const tools = toClientTools(request.tools);
-  const isHidden = readBoxToolsHeader(headers, ['hidden']) === 'hidden' || isAiSdk(headers);
+  const hasTools = tools.length > 0;
+  const boxTools =
+    readBoxToolsHeader(headers, { ways: ['hidden', 'shown'], hasTools }) ??
+    (hasTools || mayTakeCallsForErrors(headers) ? 'hidden' : 'shown');
   const { stream, stream_options: streamOptions, ...asked } = request;
   return {
     request: {
@@ -91,7 +94,7 @@ function readCompletion({ body, headers, caller }: SentTurn): AskedTurn {
         id: `chatcmpl-${runId.replaceAll('-', '')}`,
         created: Math.floor(startedAt / 1_000),
         model,
-        showTools: tools.length === 0 && !isHidden,
+        showTools: boxTools === 'shown',
         toShownId: (callId: string) => (keepsHistory ? callId : markCallId(callId, runId)),
         showLogprobs: request.logprobs === true,
         includeUsage: streamOptions?.include_usage === true,

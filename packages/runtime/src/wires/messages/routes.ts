@@ -3,7 +3,7 @@ import { requireGrant } from '../../auth/caller.ts';
 import { answerJson } from '../../http/answer.ts';
 import { mountRoute, requestIdOf } from '../../http/app.ts';
 import type { RouteEntry } from '../../http/app.ts';
-import { isAiSdk, readBoxToolsHeader } from '../box-tools-header.ts';
+import { mayTakeCallsForErrors, readBoxToolsHeader } from '../box-tools-header.ts';
 import { markCallId, readMarks } from '../call-marks.ts';
 import { mountChatWire, toModelRoutes } from '../chat-wire.ts';
 import type { AskedTurn, ChatWireOptions, MountChat, SentTurn } from '../chat-wire.ts';
@@ -104,10 +104,10 @@ function readMessages({ body, headers, caller }: SentTurn, signThinking: SignThi
 
 /** A client that brought tools would try to run what it is shown as `tool_use`; the blocks of MCP no client runs. */
 function readBoxTools(headers: Headers, { hasTools }: MessagesRequest): MessageView['boxTools'] {
-  const asked = readBoxToolsHeader(headers, ['mcp', 'hidden']);
-  if (asked) return asked;
+  const asked = readBoxToolsHeader(headers, { ways: ['mcp', 'hidden', 'shown'], hasTools });
+  if (asked) return asked === 'shown' ? 'tool_use' : asked;
   if (hasTools) return 'hidden';
-  return isAiSdk(headers) ? 'mcp' : 'tool_use';
+  return mayTakeCallsForErrors(headers) ? 'mcp' : 'tool_use';
 }
 
 function withRequestId(response: Response, event: H3Event): Response {

@@ -1,0 +1,77 @@
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Log } from '../../../runtime/src/log.ts';
+import { PlaneError } from '../errors.ts';
+import { HOP_HEADERS, listNamed } from '../http/hop.ts';
+import { beginAnswer, passAnswer } from '../http/pass-on.ts';
+import { writeTogether } from '../http/write-together.ts';
+import { toAnswerHeaders } from './headers.ts';
+import { refuse } from './pass.ts';
+import { PASSED_HEADER } from './passed.ts';
+
+/** Passes requests on to the control planes that hold the tunnels they are for. */
+export interface Forwarder {
+  /** `passed`: the value of the header that says who asks. */
+  pass(url: string, [request, response]: [IncomingMessage, ServerResponse], passed: string): Promise<void>;
+  close(): void;
+}
+
+export function createForwarder(log: Log): Forwarder {
+  const agents = {
+    'http:': new http.Agent({ keepAlive: true, maxFreeSockets: MOST_IDLE }),
+    'https:': new https.Agent({ keepAlive: true, maxFreeSockets: MOST_IDLE }),
+  };
+  return {
+    async pass(url, [request, response], passed) {
+      const { protocol, hostname, port } = new URL(url);
+      const send = protocol === 'https:' ? https.request : http.request;
+      const headers = toHeaders(request, passed);
+      const { method = 'GET', url: path = '/' } = request;
+      const agent = agents[protocol as 'http:'];
+      const ask = () => send({ agent, hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path, headers });
+      const answer = await beginAnswer(request, response, ask).catch((error: unknown) => {
+        log.warn('The control plane that holds a tunnel does not answer.', { url, error });
+        refuse([request, response], gone());
+      });
+      if (!answer) return;
+      writeTogether(response);
+      // It is one of ours: its status is one of HTTP.
+      response.writeHead(answer.statusCode ?? 502, toAnswerHeaders(answer.headers));
+      response.flushHeaders();
+      await passAnswer(answer, response);
+    },
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+/** Where another control plane has the tunnel, and has not been told its own address. */
+export function elsewhere(): PlaneError {
+  return new PlaneError(
+    'tunnel_elsewhere',
+    'Another control plane has this tunnel, and this one is not told where that is. Whoever runs them sets PLANE_INTERNAL_URL of each, or has the proxy in front send all of PLANE_TUNNEL_DOMAIN to one.',
+  );
+}
+
+// --- internal ---
+
+const MOST_IDLE = 64;
+
+function toHeaders({ headers: given }: IncomingMessage, passed: string): OutgoingHttpHeaders {
+  const named = listNamed(given.connection);
+  const headers: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (HOP_HEADERS.has(name) && name !== 'transfer-encoding') continue;
+    if (value !== undefined && (!named.has(name) || name === 'content-length')) headers[name] = value;
+  }
+  return { ...headers, [PASSED_HEADER]: passed };
+}
+
+function gone(): PlaneError {
+  return new PlaneError(
+    'tunnel_elsewhere',
+    'The control plane that has this tunnel does not answer. Its box comes to another one by itself.',
+  );
+}

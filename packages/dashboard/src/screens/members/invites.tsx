@@ -1,0 +1,71 @@
+import { useState } from 'react';
+import { usePlane, usePlaneChange } from '../../api/plane.ts';
+import { useBox } from '../../app/box.ts';
+import { Answer } from '../../ui/answer.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/confirm.tsx';
+import { Panel } from '../../ui/page.tsx';
+import { Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toast } from '../../ui/toast.tsx';
+import type { Invite } from './member.ts';
+
+/** Who may become a member, and has not yet. */
+export function Invites() {
+  const { organization = '' } = useBox().bootstrap;
+  const invites = usePlane<{ items: Invite[] }>(`/orgs/${organization}/invites`);
+  const revoke = usePlaneChange();
+  const [taken, setTaken] = useState<Invite>();
+  return (
+    <div className="mt-6">
+      <Panel title="Open invites">
+        <Answer of={invites} rows={2}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <p className="text-muted">Nobody is invited who has not come.</p>
+            ) : (
+              <Table
+                label="Open invites"
+                rows={items}
+                keyOf={({ id }) => id}
+                columns={[
+                  { title: 'E-mail', cell: ({ email }) => <bdi className="wrap-anywhere">{email}</bdi> },
+                  { title: 'Role', cell: ({ role }) => role },
+                  { title: 'Good until', wide: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+                  {
+                    title: 'Actions',
+                    end: true,
+                    cell: (invite) => (
+                      <Button
+                        small
+                        look="danger"
+                        aria-label={`Take back the invite of ${invite.email}`}
+                        onClick={() => setTaken(invite)}
+                      >
+                        Take back
+                      </Button>
+                    ),
+                  },
+                ]}
+              />
+            )
+          }
+        </Answer>
+      </Panel>
+      {taken && (
+        <Confirm
+          title="Take back this invite?"
+          verb="Take back"
+          danger
+          onClose={() => setTaken(undefined)}
+          onConfirm={async () => {
+            await revoke.mutateAsync({ method: 'DELETE', path: `/orgs/${organization}/invites/${taken.id}` });
+            toast('The invite is taken back.');
+          }}
+        >
+          The link that <bdi>{taken.email}</bdi> was sent is good no more.
+        </Confirm>
+      )}
+    </div>
+  );
+}
