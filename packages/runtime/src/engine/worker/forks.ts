@@ -52,7 +52,7 @@ export interface HeldHook {
 
 export interface ForkOptions {
   trigger: 'fork' | 'rewind';
-  plan: Pick<ForkPlan, 'call' | 'isWhole' | 'lost'>;
+  plan: Pick<ForkPlan, 'call' | 'isWhole'>;
   /** The encoded arguments of the step at `call`, in the place of those the body passes. */
   edited?: string;
   /** What it is started with. Default: what the source was. */
@@ -112,13 +112,18 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
     return events.some(({ at }) => at <= begunAt);
   };
 
+  /** To be read after the records: a child that ends in between is one whose end is waited for, and has come. */
+  const readLost = async (run: RunRow, records: JournalRecord[]): Promise<Set<string>> => {
+    const { lost } = await readStartedChildren({ ...journal, whole: large.whole }, run, records);
+    return new Set([...lost, ...(await listOpenStarts(journal, records))]);
+  };
+
   return {
     async planFork(run, from, { ends }) {
       const records = await readBrief(journal, run.runId);
       const isWhole = from === 'start';
       const call = isWhole ? 0 : firstCallOf(records, from);
-      const lost = new Set((await readStartedChildren({ ...journal, whole: large.whole }, run, records)).lost);
-      for (const id of await listOpenStarts(journal, records)) lost.add(id);
+      const lost = await readLost(run, records);
       const kept = isWhole ? [] : forkedRecords(records, { run, call, lost, now: 0 });
       const heldHooks = await listHeldHooks(run, records, {
         kept: new Set(kept.map((record) => record.call)),
@@ -139,8 +144,9 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
     async fork(run, { trigger, plan, edited, input: given, serial, idempotency, forkedBy, marks = {} }) {
       // It is a new run: on the newest code.
       const body = await resolve({ ...run, codeHash: null });
-      const { call, isWhole, lost } = plan;
+      const { call, isWhole } = plan;
       const recorded = isWhole ? [] : await journal.getRecords(run.runId);
+      const lost = isWhole ? new Set<string>() : await readLost(run, recorded);
       const now = clock.now();
       const kept = isWhole ? [] : forkedRecords(recorded, { run, call, lost, now, isEdited: edited !== undefined });
       const step = recorded.find((record) => record.call === call && record.kind !== 'env');
