@@ -61,6 +61,32 @@ describePlaces(boxes, 'a place at which code branches', (openPlace) => {
   });
 });
 
+test('a run can be moved to code that branches, and goes on by the old branch, which is needed from then on', async () => {
+  const workspace = createBuiltWorkspace();
+  const first = await boxes.open({ options: (await workspace.build(V1)).options });
+  const old = await startWorkflow(first, 'order', { order: 'a' });
+  await untilStatus(first, old, 'waiting');
+  await first.shut();
+  const charged = (ask: string) => ORDER(`done.push(${ask} ? await charge('gross') : 'net');`);
+  const straight = await boxes.open({
+    journalPath: first.journalPath,
+    options: (await workspace.build(charged('input.order'))).options,
+  });
+  expect((await call(straight, 'GET /api/upgrade')).body).toMatchObject({ items: [{ runId: old, outcome: 'stops' }] });
+  await straight.shut();
+  const next = await boxes.open({
+    journalPath: first.journalPath,
+    options: (await workspace.build(charged(`svc.version('tax')`))).options,
+  });
+  expect((await call(next, 'POST /api/upgrade', {})).body).toMatchObject({ items: [{ runId: old, outcome: 'moved' }] });
+  const fresh = await startWorkflow(next, 'order', { order: 'b' });
+  await untilStatus(next, fresh, 'waiting');
+  await call(next, 'POST /api/workflows/hooks/go-a/resume', {});
+  expect((await finish(next, old)).output).toEqual(['first', 'net', 'last']);
+  await call(next, 'POST /api/workflows/hooks/go-b/resume', {});
+  expect((await finish(next, fresh)).output).toEqual(['first', 'gross', 'last']);
+});
+
 test('of a workflow there is none of is refused', async () => {
   const box = await boxes.open({});
   expect(await call(box, 'GET /api/workflows/none/changes')).toMatchObject({

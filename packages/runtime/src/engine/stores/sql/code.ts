@@ -71,9 +71,10 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       return rows.map(({ codeHash }) => fromStoredText(codeHash as string));
     },
     async listOpenRuns(name, limit) {
+      // By the name itself a planner would look through all runs that have it, most of which have ended.
       const rows = await query(
         `select distinct run_id as "runId", code_hash as "codeHash" from (${openRuns(tables, 'run_id, code_hash, name').join(' union all ')}) as open
-        where name = ? order by run_id limit ?`,
+        where name || '' = ? order by run_id limit ?`,
         [toStoredText(name), limit],
       );
       return rows.map((row) => decodeText(row) as unknown as OpenRun);
