@@ -181,10 +181,14 @@ two.backoff = { initial: 10, factor: 1 };
 
 const label = (version: number): string => `export const label = (text: string) => 'label-${version} ' + text;\n`;
 const labelled = { answer: (id: string) => [`one-1 ${id}`, `label-1 ${id}`] };
-const useLabel = (from: string) => (): Omit<Flow, 'version'> => ({
-  imports: `import { label } from '${from}';`,
-  after: `const last = async (text: string) => { 'use step'; return label(text); };\n  done.push(await last(input.id));`,
-});
+// A step at the top of its module: two builds that are served in one process, as tests do, share what is known by name.
+const useLabel =
+  (from: string) =>
+  (version: number): Omit<Flow, 'version'> => ({
+    imports: `import { label } from '${from}';`,
+    steps: `${stepOf('one', version)}async function last(text: string) { 'use step'; return label(text); }\n`,
+    after: `done.push(await last(input.id));`,
+  });
 const moved = (version: number): string =>
   `export async function last(text: string) { 'use step'; return 'last-${version} ' + text; }\n`;
 const price = (version: number): Files => ({
@@ -266,7 +270,8 @@ const ofAgents: Edit[] = [
   }),
   ofAgent('changes the answer of an agent', 'outputs', {
     options: (version) => `output: z.object({ ${inFirst(version, 'a', 'b')}: z.string() })`,
-    script: (id) => `tool:act {}; say:{"\${input.park === 'turn' ? 'a' : 'b'}":"${id}"}`,
+    // Fits both.
+    script: (id) => `tool:act {}; say:{"a":"${id}","b":"${id}"}`,
   }),
   ofAgent('changes the model of an agent', 'models', { options: (version) => `model: 'matrix/model-${version}'` }),
 ];
