@@ -14,6 +14,7 @@ export const LONG_TESTS = [
   'packages/cli/test/site.test.ts',
   'packages/runtime/test/growth-full.test.ts',
   'packages/runtime/test/storage-large.test.ts',
+  'packages/cli/test/dev-versions-matrix.test.ts',
 ];
 
 /**

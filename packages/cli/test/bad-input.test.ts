@@ -45,7 +45,9 @@ const basesOf = ({
   'plane restore': { positionals: { file: 'svc.json' } },
   'plane reset-password': { positionals: { email: 'ada@example.com' } },
   link: { positionals: { installation: 'shop' }, flags: { url: 'https://box.example.com', 'image-tag': 'shop:1' } },
-  ...forEach(['workflows schema', 'workflows start', 'workflows queue'], { positionals: { name: 'greet' } }),
+  ...forEach(['workflows schema', 'workflows start', 'workflows queue', 'workflows changes'], {
+    positionals: { name: 'greet' },
+  }),
   'workflows find': { positionals: { name: 'greet', id: 'none' } },
   'workflows dequeue': { positionals: { name: 'greet', triggerId: 'none' }, flags: { yes: true } },
   ...forEach(

@@ -45,6 +45,7 @@ async function boot(workspace: Workspace) {
   return {
     ...server,
     finish: async (runId: string) => send(`/runs/${runId}?wait=20s`),
+    names: async () => ((await send('/workflows')).items as { name: string }[]).map(({ name }) => name),
     resume: (order: string) => send(`/workflows/hooks/go-${order}/resume`, {}),
     /** A run that waits, once it does. */
     async park(order: string) {
@@ -82,6 +83,32 @@ describe('a run that is parked under svc dev ends on the code it began with', ()
       await dev.resume('a');
       expect(await dev.finish(old)).toMatchObject({ status: 'completed', output: ['charge-1 1(a)', 'close-1 1(a)'] });
       expect(await isNew()).toBe(true);
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'over edits that delete its files, and one of a text it imports as it is',
+    async () => {
+      const text = (version: string) => ({ 'lib/label.txt': `text-${version}` });
+      const withText = ORDER('1')
+        .replace(
+          `import { label } from '../lib/label.ts';`,
+          `import text from '../lib/label.txt?raw';\nimport { label } from '../lib/label.ts';`,
+        )
+        .replace('return [first,', 'return [text, first,');
+      const workspace = await rig.workspace({ ...V1, ...text('1'), 'workflows/order.workflow.ts': withText });
+      const dev = await boot(workspace);
+      const runId = await dev.park('a');
+      workspace.write('lib/label.txt', 'text-2');
+      workspace.remove('lib/label.ts');
+      workspace.remove('workflows/order.workflow.ts');
+      await eventually(async () => !(await dev.names()).includes('order'), SOON);
+      await dev.resume('a');
+      expect(await dev.finish(runId)).toMatchObject({
+        status: 'completed',
+        output: ['text-1', 'charge-1 1(a)', 'close-1 1(a)'],
+      });
     },
     SLOW_MS,
   );

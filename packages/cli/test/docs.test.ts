@@ -923,6 +923,15 @@ const GUIDES: Guide[] = [
         const runId = /Started collect: run (\S+)/.exec(stdout)?.[1] ?? '';
         expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: 7, continuedTo: null });
       },
+      async version({ stdout }, { box }) {
+        const runId = /Started invoice: run (\S+)/.exec(stdout)?.[1] ?? '';
+        expect(await box.finish(runId)).toMatchObject({ status: 'completed', output: { total: 120 } });
+        const long = await box.start('invoice', { net: 2_000 });
+        await eventually(async () => (await box.get<Run>(`/api/runs/${long.runId}`)).status === 'waiting');
+        expect(await box.get('/api/workflows/invoice/changes')).toMatchObject({
+          items: [{ change: 'with-tax', versions: [{ version: 1, runs: 1 }], isNeeded: false }],
+        });
+      },
       async park({ stdout }, { box }) {
         const runId = /Started deliver: run (\S+)/.exec(stdout)?.[1] ?? '';
         await eventually(async () => (await box.get<Run>(`/api/runs/${runId}`)).status === 'waiting');

@@ -15,6 +15,7 @@ const preview = (as: string, ends = false) => ({
     { name: 'sleep', kind: 'sleep', isEffect: false, steps: ['4'], count: 1, done: 1, totalTokens: 0 },
   ],
   againTokens: 1200,
+  heldHooks: [{ step: '5', by: 'source' }],
   ends,
   etag: 'seen',
 });
@@ -37,6 +38,7 @@ describe('svc runs fork', () => {
     );
     expect(result.stderr).toContain('  model   model, 2 calls, done 2 times already, 1200 tokens');
     expect(result.stderr).toContain('  sleep   sleep, 1 call\n');
+    expect(result.stderr).toContain('The token of the hook of step 5 is still that of the run: the fork fails there');
     expect(box.seen.map(({ line }) => line)).toEqual([
       `GET /api/runs/${RUN}/fork?from=charge&as=fork`,
       `GET /api/runs/${RUN}/fork?from=1&as=fork`,

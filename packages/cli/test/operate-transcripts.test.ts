@@ -73,6 +73,7 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['workflows', 'start', 'greet', '--input', '{"name":"Ada"}'],
   ['workflows', 'start', 'greet', '--delay', '1h', '--id', 'later'],
   ['workflows', 'queue', 'greet'],
+  ['workflows', 'changes', 'greet'],
   ['workflows', 'find', 'greet', 'later'],
   ['workflows', 'dequeue', 'greet', 'none', '--yes'],
   ['hitl', 'approve', seeds.approval, '--note', 'Checked.'],

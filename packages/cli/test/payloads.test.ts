@@ -39,6 +39,7 @@ const ON_A_BOX = [
   'workflows start greet --input {"name":"Ada"} --wait',
   'workflows start greet --delay 1h --id later',
   'workflows queue greet',
+  'workflows changes greet',
   'workflows find greet later',
   'workflows dequeue greet {queued} --yes',
   'runs list',

@@ -71,6 +71,7 @@ export const ROUTES = {
   'workflows.list': { route: 'GET /api/workflows' },
   'workflows.get': { route: 'GET /api/workflows/:name' },
   'workflows.schema': { route: 'GET /api/workflows/:name/schema' },
+  'workflows.changes': { route: 'GET /api/workflows/:name/changes' },
   'workflows.start': {
     route: 'POST /api/workflows/:name/start',
     headers: {

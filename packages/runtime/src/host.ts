@@ -6,6 +6,7 @@ export { PLAIN_ROUTES } from './box/routes.ts';
 export { planeStrategy } from './auth/plane-strategy.ts';
 export { operatorToken } from './auth/strategy.ts';
 export { boot } from './boot/boot.ts';
+export { openBundle } from './boot/bundle.ts';
 export type { BootOptions, RunningBox } from './boot/boot.ts';
 export { createCloser } from './box/closer.ts';
 export type { Closer } from './box/closer.ts';

@@ -21,6 +21,7 @@ import type { RagAdded, RagAddedFile, RagDocument, RagFile, RagHit, RagSearchOpt
 import { contextOf } from './engine/started-by.ts';
 import type { RunContext } from './engine/started-by.ts';
 import { publish } from './engine/primitives/publish.ts';
+import { readVersion } from './engine/primitives/version.ts';
 import { scheduleWorkflow, unscheduleWorkflow } from './engine/primitives/schedule.ts';
 import type { ScheduleOptions } from './engine/primitives/schedule.ts';
 import { addKnowledge, addKnowledgeFile, deleteKnowledge, searchKnowledge } from './rag-client.ts';
@@ -185,6 +186,12 @@ export const svc = {
    * Open hooks with unread payloads, attributes, children, locks and whoever waits go over to the next run. In a body.
    */
   continueAsNew: (input: unknown): never => continueAsNew(input),
+  /**
+   * Which version of a change of the code this run has, in the body of a workflow: `if (svc.version('new-tax')) …`. 1 (or `newest`)
+   * where the run comes to this place for the first time, 0 where it has been here by code that did not ask: there it goes on as
+   * it did. The first answer stays. The name: 1 to 100 letters, digits and `. _ : / -`, at most 100 of them a run.
+   */
+  version: (change: string, newest?: number): number => readVersion(change, newest),
   secrets: {
     /**
      * The value of a secret of the workspace, in a step or a tool. Use it there and do not return it: what a step answers

@@ -188,6 +188,73 @@ describe('a fork', () => {
   });
 });
 
+describe('a hook with a token of its own', () => {
+  const openWaits = async () => {
+    const first = step('first', () => 'first');
+    const last = step('last', () => 'last');
+    const box = await boxes.open({
+      workflows: {
+        waits: {
+          async run({ order }: { order: string }) {
+            await first();
+            await createHook({ token: `go-${order}` });
+            await last();
+            await createHook({ token: `end-${order}` });
+          },
+        },
+      },
+    });
+    const runId = await startWorkflow(box, 'waits', { order: 'a' });
+    const isWaiting = async (id: unknown) => (await box.journal.getRun(String(id)))?.status === 'waiting';
+    await until(() => isWaiting(runId));
+    return { box, runId, isWaiting };
+  };
+
+  test('is shown where the run still has the token, and made with another one by another input', async () => {
+    const { box, runId, isWaiting } = await openWaits();
+    expect((await preview(box, runId, 'first')).body.heldHooks).toEqual([{ step: '1', by: 'source' }]);
+    expect((await preview(box, runId, 'first', 'rewind')).body.heldHooks).toEqual([]);
+    const { body } = await fork(box, runId, { from: 'start', input: { order: 'b' } });
+    await until(() => isWaiting(body.runId));
+  });
+
+  test('that another fork of it waits for keeps a second one from beginning behind it', async () => {
+    const { box, runId, isWaiting } = await openWaits();
+    await send(box, '/api/workflows/hooks/go-a/resume', {});
+    await until(async () => (await box.journal.hooks.find('end-a')) !== undefined && isWaiting(runId));
+    await send(box, `/api/runs/${runId}/cancel`, {});
+    const made = await fork(box, runId, { from: '1' });
+    await until(() => isWaiting(made.body.runId));
+    expect(await preview(box, runId, 'last')).toMatchObject({
+      status: 409,
+      body: {
+        code: 'run_not_forkable',
+        message: expect.stringContaining('Another open run waits for the hook of its call 1'),
+      },
+    });
+    expect((await preview(box, runId, '1')).body.heldHooks).toEqual([{ step: '1', by: 'other' }]);
+    await send(box, `/api/runs/${String(made.body.runId)}/cancel`, {});
+    expect((await preview(box, runId, 'last')).status).toBe(200);
+  });
+});
+
+test('a rewind whose answer was lost is found by its key, with what is seen then', async () => {
+  const { box } = await openOrders();
+  const source = await park(box);
+  const ask = async (path: string, body?: Json) => {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': 'once' };
+    const answer = await box.request(path, body && { method: 'POST', headers, body: JSON.stringify(body) });
+    return (await answer.json()) as Json;
+  };
+  const rewind = async () => {
+    const { etag } = await ask(`/api/runs/${source}/fork?from=charge&as=rewind`);
+    return ask(`/api/runs/${source}/rewind`, { from: 'charge', etag });
+  };
+  const first = await rewind();
+  expect(first).toMatchObject({ status: 'started' });
+  expect(await rewind()).toEqual(first);
+});
+
 describe('a rewind', () => {
   test('ends the run, and goes on in its place, also with its hooks', async () => {
     const { box, calls } = await openOrders();

@@ -233,6 +233,7 @@ const ADDED: Record<string, string> = {
   'runs.streams': 'svc runs streams',
   'runs.webhooks': 'whoever connects an outside service needs the address that a run made for it',
   'runs.why': 'svc why',
+  'workflows.changes': 'who has branched in code wants to know when the old branch can go',
   'workflows.find': 'whoever gave a run an id has no other name for it',
   'workflows.queued': 'whoever may start a workflow, an API key too, waits for the turn of a queued start',
   'workflows.run': 'whoever may start a workflow reads what came of it, an API key too',

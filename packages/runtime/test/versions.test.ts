@@ -1,3 +1,4 @@
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
@@ -244,33 +245,117 @@ test('a version whose files could not be written is loaded by the next run of it
   expect(await finish(next, b.runId)).toMatchObject({ status: 'completed', output });
 });
 
-test('a turn on earlier code hands work to the sub-agents there are now', async () => {
+test('a turn on earlier code has its own sub-agents, also one that is gone, and edited arguments fit its own tool', async () => {
   const workspace = createBuiltWorkspace();
-  const agent = (version: string) => ({
+  const agent = (version: string, member: string, more: string) => ({
     'deep-agents/desk/index.ts': `import { defineDeepAgent, defineTool } from '@svc/runtime';
 import { z } from 'zod';
-const refund = defineTool({ description: 'Does it.', inputSchema: z.object({}), execute: () => 'refund-${version}' });
-const helper = { name: 'helper', description: 'Helps.', instructions: 'Helper ${version}.' };
-export default defineDeepAgent({ name: 'desk', tools: { refund }, interruptOn: { refund: true }, subagents: [helper] });
+const refund = defineTool({
+  description: 'Does it.',
+  inputSchema: z.object({ ${member}: z.number() }),
+  execute: (input) => 'refund-${version} ' + JSON.stringify(input),
+});
+export default defineDeepAgent({ name: 'desk', tools: { refund }, interruptOn: { refund: true }, ${more} });
 `,
   });
-  const first = await boxes.open({ options: (await workspace.build(agent('1'))).options });
+  const helper = `subagents: [{ name: 'helper', description: 'Helps.', instructions: 'Helper 1.' }]`;
+  const first = await boxes.open({ options: (await workspace.build(agent('1', 'cents', helper))).options });
   const task = JSON.stringify({ subagent_type: 'helper', description: 'say:Hi.' });
-  const content = `tool:refund {}; tool:task ${task}; say:Done.`;
+  const content = `tool:refund {"cents": 1}; tool:task ${task}; say:Done.`;
   const body = json({ model: 'desk', messages: [{ role: 'user', content }] }, { headers: { 'x-api-key': 'any' } });
   await first.request('/wire-a/v1/chat/completions', body);
   const { items } = (await call<{ items: { approvalId: string; runId: string }[] }>(first, 'GET /api/approvals')).body;
   const { approvalId, runId } = items[0] ?? {};
   await first.shut();
-  const { options } = await workspace.build(agent('2'));
+  const { options } = await workspace.build(agent('2', 'euros', ''));
   const next = await boxes.open({ journalPath: first.journalPath, options });
   const before = next.model.requests.length;
-  await call(next, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+  const decide = (input: object) =>
+    call(next, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve', input });
+  expect((await decide({ euros: 5 })).status).toBe(400);
+  expect((await decide({ cents: 5 })).status).toBe(200);
   expect(await finish(next, String(runId))).toMatchObject({ status: 'completed' });
   const told = JSON.stringify(next.model.requests.slice(before));
-  expect(told).toContain('refund-1');
-  expect(told).toContain('Helper 2.');
-  expect(told).not.toContain('Helper 1.');
+  expect(told).toContain(JSON.stringify('refund-1 {"cents":5}').slice(1, -1));
+  expect(told).toContain('Helper 1.');
+});
+
+test('a run whose own code throws as it is loaded says so, and can go on by the newest', async () => {
+  const workspace = createBuiltWorkspace();
+  const order = (name: string, head = '') => ({
+    'workflows/order.workflow.ts': `import { createHook } from '@svc/runtime';
+${head}
+async function charge(order: string) { 'use step'; return order; }
+export async function order(input: { order: string }) {
+  'use workflow';
+  await createHook({ token: 'go-' + input.order });
+  return '${name} ' + (await charge(input.order));
+}
+`,
+  });
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('SVC_VERSIONS_TEST', 'there');
+  const needs = `if (!process.env.SVC_VERSIONS_TEST) throw new Error('SVC_VERSIONS_TEST is missing.');`;
+  const first = await boxes.open({ options: (await workspace.build(order('old', needs))).options });
+  const runId = await startWorkflow(first, 'order', { order: 'a' });
+  await untilStatus(first, runId, 'waiting');
+  await first.shut();
+  vi.stubEnv('SVC_VERSIONS_TEST', '');
+  const next = await boxes.open({
+    journalPath: first.journalPath,
+    options: (await workspace.build(order('new'))).options,
+  });
+  await resume(next, 'a');
+  const why = () =>
+    call<{ reasons: { code: string; message: string; suggestion: string }[] }>(next, `GET /api/runs/${runId}/why`);
+  await expect.poll(async () => (await why()).body.reasons[0]?.code, { timeout: 10_000 }).toBe('code_unavailable');
+  const [reason] = (await why()).body.reasons;
+  expect(reason?.message).toContain('SVC_VERSIONS_TEST is missing.');
+  expect(reason?.suggestion).toContain(`svc runs resume ${runId}`);
+  expect((await call(next, `POST /api/runs/${runId}/resume`, {})).status).toBe(200);
+  expect(await finish(next, runId)).toMatchObject({ status: 'completed', output: 'new a' });
+});
+
+test('what a process that was killed has left in the temp folder is removed by the next that loads a version', async () => {
+  const { runs, journalPath, options, root } = await parkRuns(1);
+  const [run] = runs;
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv('TMPDIR', root);
+  const next = await boxes.open({ journalPath, options });
+  await resume(next, String(run?.order));
+  await finish(next, String(run?.runId));
+  const [own] = readdirSync(root).filter((name) => name.startsWith('svc-code-'));
+  // As a process of an id that is free now, or of this one in its life before, has named it; and one of another machine.
+  const [machine, pid, origin] = /^svc-code-(.*?)-(\d+)-(\d+)-/.exec(String(own))?.slice(1) ?? [];
+  const left = [`svc-code-${machine}-4194399-1-a`, `svc-code-${machine}-${pid}-1-a`];
+  const others = [`svc-code-0000-4194399-1-a`, `svc-code-${machine}-${process.ppid}-1-a`];
+  expect(origin).toBeDefined();
+  for (const name of [...left, ...others]) mkdirSync(join(root, name));
+  await next.shut();
+  const again = await parkRuns(1);
+  vi.stubEnv('TMPDIR', root);
+  const last = await boxes.open({ journalPath: again.journalPath, options: again.options });
+  await resume(last, String(again.runs[0]?.order));
+  await finish(last, String(again.runs[0]?.runId));
+  const there = readdirSync(root);
+  expect(left.filter((name) => there.includes(name))).toEqual([]);
+  expect(others.filter((name) => there.includes(name))).toEqual(others);
+});
+
+test('a version that is refused is not read again by each of its runs', async () => {
+  const { runs, journalPath, options } = await parkRuns(3);
+  let finds = 0;
+  const journal = wrapJournal(await openSqliteJournal({ path: journalPath }), (name, ask) => {
+    if (name === 'code.find') finds++;
+    return ask();
+  });
+  const next = await boxes.open({ journal, options });
+  await tamper(next);
+  for (const { runId, order } of runs) {
+    await resume(next, order);
+    await untilStatus(next, runId, 'blocked');
+  }
+  expect(finds).toBe(1);
 });
 
 test('a file whose content is not what its digest says is not read', async () => {

@@ -31,6 +31,14 @@ export const workflows: Group = {
       { summary: 'Drop a start that waits.', operation: 'workflows.dequeue', done: 'Dropped', subject: startOf },
       'greet',
     ),
+    changes: operateLeaf(
+      {
+        summary: 'List the versions open runs have by svc.version, and what nothing needs any more.',
+        operation: 'workflows.changes',
+        columns: ['change', 'newest', 'versions', 'unasked', 'needed=isNeeded'],
+      },
+      'greet',
+    ),
     find: operateLeaf({ summary: 'Find a run by the id it was started with.', operation: 'workflows.find' }, 'greet'),
   },
 };

@@ -67,9 +67,26 @@ export async function bundleFiles(
 
 // --- internal ---
 
+/** A module that is gone from the disk is found by the path that names it, as the ones there are would be. */
 function readFrom(sources: ReadonlyMap<string, string>): Plugin {
-  return { name: 'svc-sources', enforce: 'pre', load: (id) => sources.get(id) };
+  return {
+    name: 'svc-sources',
+    enforce: 'pre',
+    resolveId(source, importer) {
+      if (importer === undefined) return sources.has(source) ? source : undefined;
+      if (!source.startsWith('.')) return undefined;
+      const [path = '', query] = source.split('?');
+      const target = resolve(dirname(importer.replace(/\?.*/, '')), path)
+        .split(sep)
+        .join('/');
+      const asked = query === undefined ? '' : `?${query}`;
+      return ENDINGS.map((ending) => `${target}${ending}${asked}`).find((id) => sources.has(id));
+    },
+    load: (id) => sources.get(id),
+  };
 }
+
+const ENDINGS = ['', '.ts', '.tsx', '.mts', '.js', '.mjs', '.json', '/index.ts', '/index.js'];
 
 /** Maps are written as if the bundle lay here, so that they are the same wherever it is put. */
 const ASSUMED_OUT = 'dist/workspace';

@@ -40,8 +40,8 @@ export function createSources(root: string): Sources {
       transform: {
         order: 'pre',
         handler(code, id) {
-          // What asks for a file in another form is made of the file.
-          if (id.startsWith(base) && !id.includes('?')) texts.set(id, code);
+          // A text that is asked for as it is has been made a module by now. What asks for another form is made of the file.
+          if (id.startsWith(base) && (!id.includes('?') || id.endsWith('?raw'))) texts.set(id, code);
         },
       },
     },

@@ -36,7 +36,7 @@ import type { HideArguments } from '../approvals/tool-approval.ts';
 import type { TurnGuardrails } from './judge-input.ts';
 import { createPendingApprovals } from './reading/pending.ts';
 import { createRepeats } from './reading/repeats.ts';
-import type { Versions } from '../versions/versions.ts';
+import type { VersionedRun, Versions } from '../versions/versions.ts';
 import { createTurnBody } from './turn-body.ts';
 import type { ConversationMessage, TurnInput, TurnKey } from './turn/input.ts';
 import type { RunningTurn } from './reading/running-turn.ts';
@@ -89,9 +89,9 @@ export interface Agents {
   /** The same in two. */
   splitOpenTurn(run: RunRow): Promise<OpenConversation>;
   /** What is wrong with arguments for a tool of the box. A tool that is gone has nothing to say. */
-  checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
-  /** The JSON Schema of the arguments of a tool of the box. Undefined: it is gone. */
-  describeArguments(agent: string, tool: string): Promise<JsonSchema | undefined>;
+  checkArguments(run: VersionedRun, tool: string, args: unknown): Promise<Issue[]>;
+  /** The JSON Schema of the arguments of a tool of the box, as the agent of the run has it. Undefined: it is gone. */
+  describeArguments(run: VersionedRun, tool: string): Promise<JsonSchema | undefined>;
   /** What is recorded of the arguments of the copilot's calls. Undefined: all. */
   hideArguments: HideArguments | undefined;
   /** The code of a turn that goes on in this process. */
@@ -162,6 +162,7 @@ export function createAgents(options: AgentsOptions): Agents {
   const starts = createTurnStarts({ engine, sessions, instructions, open: turns, toBody });
   const limits = createTurnLimits(options);
   const startChild = createChildStarts({ engine, sessions, live, finder, starts, limits, guardrails });
+  const findAgentOf = async (run: VersionedRun) => (await finder.ofRun(run).catch(() => undefined))?.agent;
 
   return {
     has: (name) => catalog.agents().some(({ entry }) => entry.name === name),
@@ -203,8 +204,8 @@ export function createAgents(options: AgentsOptions): Agents {
     readOpenTurn: turns.readOpenTurn,
     splitOpenTurn: turns.splitOpenTurn,
     hideArguments,
-    checkArguments: (agent, tool, args) => tools.checkArguments(finder.find(agent), tool, args),
-    describeArguments: (agent, tool) => tools.describeArguments(finder.find(agent), tool),
+    checkArguments: async (run, tool, args) => tools.checkArguments(await findAgentOf(run), tool, args),
+    describeArguments: async (run, tool) => tools.describeArguments(await findAgentOf(run), tool),
     async body(run) {
       const input = decode(run.input) as TurnInput;
       // The client of a turn whose sub-agent has waited for an approval knows that it does, as of one that waited itself.

@@ -2,6 +2,8 @@ import { askedByOf, pinnedModel, pinnedPrompts } from '../engine/box-marks.ts';
 import { LONGEST_TIMER_MS } from '../engine/duration.ts';
 import type { Engine } from '../engine/engine.ts';
 import { newRunId } from '../engine/ids.ts';
+import type { RunRow } from '../engine/journal/run.ts';
+import { splitName } from '../definitions/subagents.ts';
 import type { AgentFinder } from './find-agent.ts';
 import { judgeTurnInput } from './judge-input.ts';
 import type { TurnGuardrails } from './judge-input.ts';
@@ -22,7 +24,7 @@ export interface ChildStartsOptions {
   engine: Pick<Engine, 'wait'>;
   sessions: SessionStore;
   live: Pick<LiveTurns, 'tap'>;
-  finder: Pick<AgentFinder, 'get' | 'modelOf'>;
+  finder: Pick<AgentFinder, 'ofRun' | 'modelOf'>;
   starts: Pick<TurnStarts, 'startRun'>;
   limits: Pick<TurnLimits, 'enterBelow' | 'leave'>;
   guardrails?: TurnGuardrails | undefined;
@@ -32,8 +34,10 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
   const { engine, sessions, live, finder, starts, limits, guardrails } = options;
   return async (asked, { parent, idempotencyKey, callId, onText, trigger = 'workflow', timeoutMs }) => {
     const { agent: name, session } = asked;
-    const model = pinnedModel(parent) ?? (await finder.modelOf(name));
-    finder.get(name);
+    // What an agent declares is a part of its code: its sub-agents are those the turn above has.
+    const { codeHash } = isDeclaredBy(name, parent) ? parent : {};
+    const model = pinnedModel(parent) ?? (await finder.modelOf(name, codeHash));
+    await finder.ofRun({ name, codeHash });
     const depth = nextDepth(name, parent);
     const askedBy = askedByOf(parent);
     const runId = newRunId();
@@ -58,7 +62,7 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
               ...(askedBy === undefined ? {} : { askedBy }),
             });
       const { runId: parentRunId, startedBy } = parent;
-      const run = { runId, name, sessionId, parentRunId, startedBy };
+      const run = { runId, name, sessionId, parentRunId, startedBy, ...(codeHash === undefined ? {} : { codeHash }) };
       const { runId: childId } = await starts.startRun(run, input, {
         trigger,
         pinned: pinnedPrompts(parent),
@@ -80,4 +84,12 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
       throw error;
     }
   };
+}
+
+// --- internal ---
+
+/** Whether it is a sub-agent of the agent whose turn hands work to it, and no agent of the workspace. */
+function isDeclaredBy(name: string, { kind, name: above }: RunRow): boolean {
+  const { agent, subagent } = splitName(name);
+  return subagent !== undefined && kind === 'agent' && agent === splitName(above).agent;
 }

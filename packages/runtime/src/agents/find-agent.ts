@@ -15,8 +15,8 @@ export interface AgentFinder {
   ofRun(run: VersionedRun): Promise<AgentDefinition>;
   /** Undefined: it is gone, or does not load. */
   find(runName: string): DeepAgentDefinition | undefined;
-  /** Throws when the agent cannot answer, and where no model is selected. */
-  modelOf(runName: string): Promise<string>;
+  /** Throws when the agent cannot answer, and where no model is selected. `codeHash`: of the code that names its own. */
+  modelOf(runName: string, codeHash?: string | null): Promise<string>;
 }
 
 export interface AgentFinderOptions {
@@ -29,21 +29,23 @@ export interface AgentFinderOptions {
 }
 
 export function createAgentFinder(options: AgentFinderOptions): AgentFinder {
+  /** The agent of the workspace that the name is of, in the code of the run. */
+  const findOwn = async (run: VersionedRun): Promise<AgentDefinition> => {
+    if (!options.isArmed()) throw notArmed();
+    return (await options.versions?.findAgent(run)) ?? getOwnAgent(options, splitName(run.name).agent);
+  };
   return {
     get: (runName) => getAgent(options, runName),
-    async ofRun(run) {
-      if (!options.isArmed()) throw notArmed();
-      const own = await options.versions?.findAgent(run);
-      return own ? ofName(own, run.name) : getAgent(options, run.name);
-    },
+    ofRun: async (run) => ofName(await findOwn(run), run.name),
     find(runName) {
       const { agent, subagent } = splitName(runName);
       const definition = options.catalog.findAgent(agent)?.definition;
       return subagent === undefined ? definition?.agent : definition?.subagents.get(subagent);
     },
-    async modelOf(name) {
-      const { model: declared } = getAgent(options, name).agent;
-      const chosen = namesOwnModel(options, name) ? null : await findChosenModel(options, name);
+    async modelOf(name, codeHash) {
+      const own = await findOwn({ name, codeHash });
+      const { model: declared } = ofName(own, name).agent;
+      const chosen = namesOwnModel(own, name) ? null : await findChosenModel(options, name);
       const model = chosen ?? declared ?? (await options.defaultModel());
       if (model) return model;
       if (name === COPILOT_AGENT) throw new BoxError('model_not_selected', NO_MODEL_OF_COPILOT);
@@ -61,10 +63,11 @@ const NO_MODEL_OF_COPILOT =
   'No model is selected for the Studio copilot. Choose a default model on the Settings screen ("Model defaults"), or a model on its entry in the Catalog.';
 
 /** Of a sub-agent: whether it has another model than its parent by its own words. */
-function namesOwnModel({ catalog }: AgentFinderOptions, runName: string): boolean {
-  const { agent, subagent } = splitName(runName);
-  const declared = catalog.findAgent(agent)?.definition?.agent.subagents ?? [];
-  return declared.some((one) => typeof one !== 'string' && one.name === subagent && one.model !== undefined);
+function namesOwnModel({ agent }: AgentDefinition, runName: string): boolean {
+  const { subagent } = splitName(runName);
+  return (agent.subagents ?? []).some(
+    (one) => typeof one !== 'string' && one.name === subagent && one.model !== undefined,
+  );
 }
 
 async function findChosenModel({ overrides }: AgentFinderOptions, runName: string): Promise<string | null> {

@@ -25,6 +25,7 @@ import { isOfText } from './held-text.ts';
 import type { HeldApproval } from './held-text.ts';
 import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
+import type { VersionedRun } from '../versions/versions.ts';
 import { checkDecision } from './tool-decision.ts';
 
 export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
@@ -125,10 +126,10 @@ export interface Approvals {
 export interface ApprovalsOptions {
   journal: Journal;
   engine: Engine;
-  /** What is wrong with arguments for a tool. */
-  checkArguments(agent: string, tool: string, args: unknown): Promise<Issue[]>;
-  /** The JSON Schema of the arguments of a tool. Undefined: it is gone. */
-  describeArguments(agent: string, tool: string): Promise<JsonSchema | undefined>;
+  /** What is wrong with arguments for a tool, as the agent of the run has it: the one it began with. */
+  checkArguments(run: VersionedRun, tool: string, args: unknown): Promise<Issue[]>;
+  /** The JSON Schema of the arguments of a tool, as that agent has it. Undefined: it is gone. */
+  describeArguments(run: VersionedRun, tool: string): Promise<JsonSchema | undefined>;
   /** What is recorded of the arguments of the copilot's calls. Default: all. */
   hideArguments?: HideArguments | undefined;
   hidden?: Hidden;
@@ -137,7 +138,7 @@ export interface ApprovalsOptions {
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { journal, engine, checkArguments, describeArguments, hideArguments, hidden, recordHit } = options;
+  const { journal, engine, hideArguments, hidden, recordHit } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -151,7 +152,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     if (!entry) throw new BoxError('approval_not_found', `There is no approval "${approvalId}".`);
     return entry;
   };
-  const check = ({ hook }: HookEntry, decision: Decision) => checkDecision(readDetail(hook), decision, checkArguments);
+  const check = ({ hook }: HookEntry, decision: Decision): Promise<void> =>
+    checkDecision(readDetail(hook), decision, { ...options, runId: hook.runId });
   const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
     if (isAskedByCopilot(readDetail(hook)))
       throw new BoxError('decision_not_yours', 'What the copilot waits for is decided in its panel, by no model.', {
@@ -225,7 +227,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     },
     async findDetail(approvalId, { isForModel } = {}) {
       const entry = await find(approvalId);
-      return entry && toDetail(toRead(entry, isForModel), describeArguments);
+      return entry && toDetail(toRead(entry, isForModel), options);
     },
     check: async (approvalId, decision) => check(await get(approvalId), decision),
     async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
@@ -369,7 +371,7 @@ function toListed(entry: HookEntry): ListedApproval {
 
 async function toDetail(
   entry: HookEntry,
-  describeArguments: ApprovalsOptions['describeArguments'],
+  { journal, describeArguments }: Pick<ApprovalsOptions, 'journal' | 'describeArguments'>,
 ): Promise<ApprovalDetail> {
   const [asked, approval] = [readDetail(entry.hook), toApproval(entry)];
   // What the copilot was given is for nobody else to read.
@@ -377,11 +379,10 @@ async function toDetail(
   const input = entry.first ? toJsonValue((decode(entry.first.payload) as ApprovalEvent).input) : null;
   if (!isOfCall(asked)) return { ...approval, input, inputSchema: asked.inputSchema ?? null };
   const isOfUse = approval.status === 'pending' ? asked.allow.includes('edit') : input !== null;
-  return {
-    ...approval,
-    input,
-    inputSchema: (isOfUse && (await describeArguments(asked.agent, asked.tool))) || null,
-  };
+  if (!isOfUse) return { ...approval, input, inputSchema: null };
+  const { codeHash } = (await journal.getRun(entry.hook.runId)) ?? {};
+  const inputSchema = (await describeArguments({ name: asked.agent, codeHash }, asked.tool)) ?? null;
+  return { ...approval, input, inputSchema };
 }
 
 /** As whoever decides is shown them. */

@@ -1,7 +1,9 @@
+import type { Journal } from '../engine/journal.ts';
 import { BoxError } from '../errors.ts';
 import { fromJsonSchema } from '../schema/given-schema.ts';
 import { parseWith } from '../schema/schema.ts';
 import type { JsonSchema } from '../schema/schema.ts';
+import type { VersionedRun } from '../versions/versions.ts';
 import type { Decision } from './decision.ts';
 import { isOfText } from './held-text.ts';
 import type { HeldApproval } from './held-text.ts';
@@ -14,16 +16,21 @@ interface WorkflowApproval {
   inputSchema?: JsonSchema;
 }
 
-type CheckArguments = (agent: string, tool: string, args: unknown) => Promise<{ path: unknown[]; message: string }[]>;
+interface Checking {
+  checkArguments(run: VersionedRun, tool: string, args: unknown): Promise<{ path: unknown[]; message: string }[]>;
+  journal: Pick<Journal, 'getRun'>;
+  /** That has asked. */
+  runId: string;
+}
 
 /** Throws `invalid_request` when what was asked may not be decided so. */
 export async function checkDecision(
   asked: ToolApproval | HeldApproval | WorkflowApproval,
   decision: Decision,
-  checkArguments: CheckArguments,
+  checking: Checking,
 ): Promise<void> {
   if (isOfText(asked)) checkTextDecision(asked, decision);
-  else if (isOfCall(asked)) await checkToolDecision(asked, decision, checkArguments);
+  else if (isOfCall(asked)) await checkToolDecision(asked, decision, checking);
   else await checkWorkflowDecision(asked, decision);
 }
 
@@ -33,7 +40,7 @@ export async function checkDecision(
 async function checkToolDecision(
   { agent, tool, allow }: ToolApproval,
   { decision, input }: Decision,
-  checkArguments: CheckArguments,
+  { checkArguments, journal, runId }: Checking,
 ): Promise<void> {
   const isEdit = decision === 'approve' && input !== undefined && input !== null;
   const wanted = isEdit ? 'edit' : decision;
@@ -44,7 +51,8 @@ async function checkToolDecision(
       { details: { allow } },
     );
   if (!isEdit) return;
-  const issues = await checkArguments(agent, tool, input);
+  const { codeHash } = (await journal.getRun(runId)) ?? {};
+  const issues = await checkArguments({ name: agent, codeHash }, tool, input);
   if (issues.length > 0)
     throw new BoxError('invalid_request', `"${tool}" does not take these arguments. ${issues[0]?.message ?? ''}`, {
       details: { issues },

@@ -190,9 +190,9 @@ describeOnStores('a fork', (newPlace) => {
     const source = await opened.start('go');
     await until(async () => (await opened.journal.getRun(source.runId))?.status === 'waiting');
     const plan = await opened.engine.planFork(source, 2, { ends: false });
-    expect(plan.heldHook).toBe(1);
-    expect((await opened.engine.planFork(source, 1, { ends: false })).heldHook).toBeUndefined();
-    expect((await opened.engine.planFork(source, 2, { ends: true })).heldHook).toBeUndefined();
+    expect(plan.heldHooks).toEqual([{ call: 1, isTaken: true, isOfSource: true }]);
+    expect((await opened.engine.planFork(source, 1, { ends: false })).heldHooks).toEqual([]);
+    expect((await opened.engine.planFork(source, 2, { ends: true })).heldHooks).toEqual([]);
     const { runId } = await begin(opened, source, 1);
     await until(async () => (await opened.journal.getRun(runId))?.status === 'waiting');
     const hooks = await opened.journal.hooks.listEntries({ kind: 'hook' }, { limit: 10 });
@@ -231,6 +231,30 @@ describeOnStores('a fork', (newPlace) => {
     for (const { hook } of await opened.journal.hooks.listEntries({ kind: 'hook' }, { limit: 9 }))
       await opened.engine.resumeHook(hook.token, 1);
     expect(outputOf(await opened.engine.wait(runId, 10_000))).toEqual(['short', 'long']);
+  });
+
+  test('keeps a child that has ended since the fork was planned', async () => {
+    let children = 0;
+    const note = step('note', (text: string) => text);
+    const count = step('count', () => ++children);
+    const opened = await bench(newPlace(), {
+      child: async () => createHook({ token: `child ${await count()}` }),
+      go: async () => {
+        const answer = await startWorkflowAndWait('child', null);
+        return [answer, await note('end'), await createHook({ token: 'go' })];
+      },
+    });
+    const source = await opened.start('go');
+    await until(async () => (await opened.journal.hooks.find('child 1')) !== undefined);
+    const plan = await opened.engine.planFork(source, 2, { ends: false });
+    await opened.engine.resumeHook('child 1', 'first');
+    await until(async () => (await opened.journal.hooks.find('go')) !== undefined);
+    await opened.engine.cancel(source.runId, new Error('Enough.'));
+    const forked = runOf(await opened.engine.fork(source, { trigger: 'fork', plan }));
+    await until(async () => (await opened.journal.getRun(forked.runId))?.status === 'waiting');
+    await opened.engine.resumeHook('go', 'ended');
+    expect(outputOf(await opened.engine.wait(forked.runId, 10_000))).toEqual(['first', 'end', 'ended']);
+    expect(children).toBe(1);
   });
 
   test('keeps the start of a child that was told to go on by itself', async () => {

@@ -241,6 +241,8 @@ export interface RunHandle {
   readonly registry?: CodeRegistry | undefined;
   readonly world: World;
   readonly ambient: Ambient;
+  /** What it has been answered by `svc.version`. */
+  readonly changes: Changes;
   /** What the body does now it has done before: in another process, or before it was parked. */
   readonly isReplaying: boolean;
   /** The abort signals its steps are given. */
@@ -269,6 +271,12 @@ export interface RunHandle {
   publish(state: unknown, isSaid: boolean): void;
   /** Marks the run, with its next append. */
   setAttributes(attributes: Record<string, string | number | boolean>): void;
+}
+
+/** Places at which code branches by version. */
+export interface Changes {
+  /** @param newest what a run has that is there for the first time */
+  versionOf(name: string, newest: number): number;
 }
 
 /** What the body of one run has read of `process.env`. */

@@ -30,6 +30,16 @@ export const ForkPreview = z.object({
     .array(Repeated)
     .describe('What the run has recorded from there on, by name. Code that has changed may call other steps'),
   againTokens: z.int(),
+  heldHooks: z
+    .array(
+      z.object({
+        step: z.string(),
+        by: z.enum(['source', 'other']).describe('The run itself, which goes on, or another open run'),
+      }),
+    )
+    .describe(
+      'Hooks it would make again whose token an open run has, up to 20: it fails there with hook_token_taken, unless its code or what it is given makes another token',
+    ),
   ends: z.boolean().describe('The run is still open and is cancelled, without its clean-up, with what it has started'),
   etag: z.string().describe('Send it with the fork: it is refused once the run has changed'),
 });
@@ -48,6 +58,9 @@ export function toForkPreview(run: RunRow, as: ForkKind, plan: ForkPlan): ForkPr
     taken: { steps: taken.size, totalTokens: sum(steps.filter(({ call }) => taken.has(call))) },
     again: groupByName(again),
     againTokens: sum(again),
+    heldHooks: plan.heldHooks
+      .slice(0, SHOWN)
+      .map(({ call, isOfSource }) => ({ step: String(call), by: isOfSource ? 'source' : 'other' })),
     ends: as === 'rewind' && !isFinal(run.status),
     etag: plan.etag,
   };

@@ -57,6 +57,8 @@ export interface Facts {
   suspects: string[];
   /** The run it waits for. */
   child: RunRow | QueuedStart | undefined;
+  /** Its code is what is served, or none is. */
+  isOnNewest: boolean;
   /** A newer run that repeats it. */
   retriedBy: string | undefined;
 }
@@ -87,11 +89,17 @@ export async function readFacts(run: RunRow, sources: WhySources): Promise<Facts
     lock,
     suspects: isSuspect(run) ? (readMark(run)?.steps ?? []) : [],
     child,
+    isOnNewest: isOnNewest(run, sources),
     retriedBy: retries[0]?.runId,
   };
 }
 
 // --- internal ---
+
+function isOnNewest(run: RunRow, { findCodeHash }: WhySources): boolean {
+  const newest = findCodeHash(run);
+  return newest === undefined || run.codeHash === null || run.codeHash === newest;
+}
 
 const MAX_HOOKS = 50;
 

@@ -180,15 +180,19 @@ function listWaits(facts: Facts): Reason[] {
     found.push(
       reason(
         'code_unavailable',
-        `The code of the run cannot be loaded: ${end(waiting.message ?? '')} It is tried again every few seconds.`,
-        {
-          suggestion: 'Correct the file, or deploy a build that has it.',
-        },
+        `The code of the run cannot be loaded: ${end(waiting.message ?? '')} It is tried again within a minute.`,
+        { suggestion: toLoadable(facts) },
       ),
     );
   if (retry) found.push(toRetry(retry, now));
   if (run.status === 'running') return [...toRunning(facts.running ?? [], now), ...found];
   return [...found, ...listApprovals(facts), ...listHooks(facts, waiting)];
+}
+
+/** Of a run on earlier code: its own was evaluated and has thrown, which it does until the process ends. */
+function toLoadable({ run, isOnNewest }: Facts): string {
+  if (isOnNewest) return 'Correct the file, or deploy a build that has it.';
+  return `It is the code the run began with, not that of today: give it what it lacks (a variable, a file) and restart the box. Or let the run go on by the newest code, with svc runs resume ${run.runId}.`;
 }
 
 function toRetry({ stepId, attempt, error, at }: NonNullable<Facts['retry']>, now: number): Reason {

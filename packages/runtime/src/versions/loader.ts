@@ -1,5 +1,6 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { runOutside } from '../engine/context.ts';
@@ -49,7 +50,7 @@ export function createLoader({ store, key: master, onRefused }: LoaderOptions): 
 
   const write = async (files: ReadonlyMap<string, Buffer>): Promise<string> => {
     // Readable by this user alone. What modules import late is read from there, and their maps.
-    folder ??= mkdtemp(join(tmpdir(), 'svc-code-')).catch((error: unknown) => {
+    folder ??= makeFolder().catch((error: unknown) => {
       folder = undefined;
       throw error;
     });
@@ -101,6 +102,29 @@ export function createLoader({ store, key: master, onRefused }: LoaderOptions): 
 }
 
 // --- internal ---
+
+/** Named by the machine and the process, so that the next process there removes what one that was killed has left. */
+async function makeFolder(): Promise<string> {
+  const machine = `svc-code-${createHash('sha256').update(hostname()).digest('hex').slice(0, 8)}-`;
+  const own = `${machine}${process.pid}-${Math.round(performance.timeOrigin)}-`;
+  const names = await readdir(tmpdir());
+  for (const name of names.filter((one) => one.startsWith(machine) && !one.startsWith(own))) {
+    const pid = Number(name.slice(machine.length).split('-')[0]);
+    // The id of this process was that of the one before it: in a container it is always 1.
+    if (pid === process.pid || !isAlive(pid))
+      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {});
+  }
+  return mkdtemp(join(tmpdir(), own));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
 
 function isInside(path: string): boolean {
   return !isAbsolute(path) && !normalize(path).split(sep).includes('..');

@@ -44,13 +44,17 @@ export interface VersionsOptions {
 
 export function createVersions({ catalog, store, key, log, keeps }: VersionsOptions): Versions {
   const keeper = createKeeper({ store, key, log });
-  const refused = new Set<string>();
+  /** Until when they are not looked at again: each of its runs would have all files read. */
+  const refused = new Map<string, number>();
   const loader = createLoader({
     store,
     key,
     onRefused({ codeHash, name }, why) {
-      if (refused.size > MOST_REFUSED || refused.has(`${codeHash} ${name}`)) return;
-      refused.add(`${codeHash} ${name}`);
+      const id = `${codeHash} ${name}`;
+      const isKnown = refused.has(id);
+      if (refused.size > MOST_REFUSED) refused.clear();
+      refused.set(id, performance.now() + REFUSED_MS);
+      if (isKnown) return;
       log.error(`Kept code is not executed: ${why}. Its runs are replayed on the code there is now.`, {
         codeHash,
         name,
@@ -92,7 +96,9 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
     });
     return { ...definition, codeHash, registry };
   };
-  const find = createFinder(loader, define, async ({ codeHash }) => {
+  const isRefused = ({ codeHash, name }: CodeKey): boolean =>
+    (refused.get(`${codeHash} ${name}`) ?? 0) > performance.now();
+  const find = createFinder({ loader, isRefused, define }, async ({ codeHash }) => {
     // It was edited a moment ago, and no sweep has come since.
     if (retired.some((version) => version.codeHash === codeHash)) await keepOpen();
   });
@@ -155,10 +161,15 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
 
 type AnyPinned = Pinned<AgentDefinition | WorkflowDefinition>;
 
+interface FinderParts {
+  loader: Pick<Loader, 'find'>;
+  isRefused(code: CodeKey): boolean;
+  define(placed: PlacedVersion, code: CodeKey): Promise<AnyPinned>;
+}
+
 /** Runs of one version that are taken together have it read once: its files are in memory meanwhile. `prepare`: before it is read. */
 function createFinder(
-  loader: Pick<Loader, 'find'>,
-  define: (placed: PlacedVersion, code: CodeKey) => Promise<AnyPinned>,
+  { loader, isRefused, define }: FinderParts,
   prepare: (code: CodeKey) => Promise<void>,
 ): (code: CodeKey) => Promise<AnyPinned | undefined> {
   const loaded = new Map<string, Promise<AnyPinned>>();
@@ -177,6 +188,7 @@ function createFinder(
     const id = `${code.codeHash} ${code.name}`;
     const known = loaded.get(id) ?? finding.get(id);
     if (known) return known;
+    if (isRefused(code)) return undefined;
     const found = findNow(id, code).finally(() => finding.delete(id));
     finding.set(id, found);
     return found;
@@ -191,6 +203,7 @@ const IDLE_MS = 10 * 60_000;
 const OPEN_MS = 900;
 
 const MOST_REFUSED = 1_000;
+const REFUSED_MS = 60_000;
 
 /** Versions that edits have replaced between two sweeps. */
 const MOST_RETIRED = 100;

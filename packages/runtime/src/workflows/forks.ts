@@ -117,8 +117,9 @@ function toForkConflict({ onConflict }: Flow, as: ForkHow['as']): Flow['onConfli
   return onConflict;
 }
 
-function digestOfRequest({ from, as, etag, args, input }: ForkHow): string {
-  return createHash('sha256').update(toCanonicalText({ from, as, etag, args, input })).digest('base64url');
+/** Without the etag: whoever has lost the answer looks again first, and a run that goes on has another by then. */
+function digestOfRequest({ from, as, args, input }: ForkHow): string {
+  return createHash('sha256').update(toCanonicalText({ from, as, args, input })).digest('base64url');
 }
 
 function requireForkable({ kind, sessionId, status }: RunRow): void {
@@ -137,10 +138,14 @@ function requireRewindable({ parentRunId, continuedTo, status }: RunRow): void {
     throw notForkable(`The run ${parentRunId} waits for it, and would fail: rewind that one, or fork this one.`);
 }
 
-function requireHooks({ heldHook }: ForkPlan): void {
-  if (heldHook === undefined) return;
+function requireHooks({ heldHooks }: ForkPlan): void {
+  const held = heldHooks.find(({ isTaken }) => isTaken);
+  if (!held) return;
+  const hook = `the hook of its call ${held.call}, whose token one run alone can have`;
   throw notForkable(
-    `It still waits for the hook of its call ${heldHook}, whose token one run alone can have. Rewind it, or fork it from step ${heldHook}.`,
+    held.isOfSource
+      ? `It still waits for ${hook}. Rewind it, or fork it from step ${held.call}.`
+      : `Another open run waits for ${hook}. End that one first, or fork it from step ${held.call}.`,
   );
 }
 

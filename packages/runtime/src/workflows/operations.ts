@@ -6,6 +6,7 @@ import { IDEMPOTENCY_HEADER, IdempotencyKey, isGone, ShortListPage, withoutUndef
 import { Workflow, WorkflowSchemas } from '../catalog/workflow.ts';
 import { RunStatus } from '../runs/run.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
+import { Changes } from './changes.ts';
 import { START_HEADERS, START_MEMBERS, triggerOf } from './start-options.ts';
 import type { Workflows } from './workflows.ts';
 
@@ -100,6 +101,21 @@ export const startWorkflow = operation({
     const how = { trigger: triggerOf(caller), caller, priority: level, ...given };
     return workflows.start(workflow, input, withoutUndefined(how));
   },
+});
+
+export const listWorkflowChanges = operation({
+  id: 'workflows.changes',
+  summary: 'List the versions that open runs of a workflow have of its changes, and which no run needs any more',
+  route: 'GET /api/workflows/:name/changes',
+  tag: 'workflows',
+  kind: 'read',
+  permission: 'runs:read',
+  copilot: 'yes',
+  cli: 'workflows changes',
+  errors: ['workflow_not_found', 'workflow_runtime_not_armed'],
+  input: z.strictObject({ name }),
+  output: Changes,
+  handle: ({ workflows }, input) => workflows.changes(input.name),
 });
 
 export const listQueue = operation({

@@ -11,6 +11,7 @@ import {
   getWorkflow,
   getWorkflowSchema,
   listQueue,
+  listWorkflowChanges,
   listWorkflows,
   startWorkflow,
 } from './operations.ts';
@@ -31,6 +32,7 @@ export const workflowsRoom = defineRoom({
     listWorkflows,
     getWorkflow,
     getWorkflowSchema,
+    listWorkflowChanges,
     startWorkflow,
     listQueue,
     getQueued,

@@ -21,6 +21,8 @@ import type { RunForks } from '../runs/fork-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
 import { toJsonSchema } from '../schema/schema.ts';
 import { toTraceId } from '../engine/ids.ts';
+import { listChanges } from './changes.ts';
+import type { Changes } from './changes.ts';
 import { checkInput, checkOutput, checkState } from './checks.ts';
 import { holdStart, toHeldMark } from './held-start.ts';
 import { judgeStart } from './judge-start.ts';
@@ -52,6 +54,8 @@ export interface Workflows extends QueuedStarts, RunForks {
   list(): WorkflowSummary[];
   get(name: string): WorkflowSummary;
   schema(name: string): Promise<WorkflowSchemas>;
+  /** What its open runs have by `svc.version`. */
+  changes(name: string): Promise<Changes>;
   start(name: string, input: unknown, options: StartOptions): Promise<StartReceipt>;
   /**
    * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
@@ -129,6 +133,7 @@ export function createWorkflows({
         ...(stateSchema ? { state: await toJsonSchema(stateSchema, 'output') } : {}),
       };
     },
+    changes: async (name) => listChanges(journal.code, { name, codeHash: find(name).definition?.codeHash }),
     async start(name, input, given) {
       if (!isArmed()) throw notArmed();
       const workflow = definitionOf(find(name));

@@ -7,7 +7,7 @@ export type ForkPreview = OperationOutput<'runs.fork_preview'>;
 
 /** What would be taken and executed again, a line each. */
 export function listForkLines(preview: ForkPreview, style: Pick<Style, 'columns'>): string[] {
-  const { taken, again, againTokens, ends, step, name, runId } = preview;
+  const { taken, again, againTokens, heldHooks = [], ends, step, name, runId } = preview;
   const from = step === null ? 'from its start' : `from step ${step}${name === null ? '' : `, ${toPlainText(name)}`}`;
   const head = `Takes ${count(taken.steps, 'step')} of run ${runId} as recorded (${tokens(taken.totalTokens)}), and goes on ${from}.`;
   const width = Math.max(...again.map((one) => one.name.length), 0);
@@ -21,8 +21,12 @@ export function listForkLines(preview: ForkPreview, style: Pick<Style, 'columns'
     rows.length === 0
       ? ['Nothing that it has recorded is executed again.']
       : [`Executed again, unless the code has changed (${tokens(againTokens)}):`, ...rows];
+  const held = heldHooks.map(
+    (hook) =>
+      `The token of the hook of step ${hook.step} is ${hook.by === 'source' ? 'still that of the run' : 'that of another open run'}: the fork fails there, unless it makes another.`,
+  );
   const end = ends ? ['The run is open: it is cancelled, with what it started, and without its clean-up.'] : [];
-  return [wrapText(head, style), ...sum, ...end.map((line) => wrapText(line, style))];
+  return [wrapText(head, style), ...sum, ...[...held, ...end].map((line) => wrapText(line, style))];
 }
 
 // --- internal ---

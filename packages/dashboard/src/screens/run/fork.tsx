@@ -31,11 +31,13 @@ export function ForkDialog({ run, from, value, onClose }: ForkProps) {
   const preview = useCall('runs.fork_preview', { id: run.runId, from, as });
   const fork = useChange('runs.fork');
   const rewind = useChange('runs.rewind');
+  // A click after a lost answer is answered with what the first has made.
+  const [idempotencyKey] = useState(() => crypto.randomUUID());
   const isStart = from === 'start';
   const mayRewind = !isFinal(run) && run.parentRunId === null;
   const submit = async () => {
     const edited = text === shown ? {} : isStart ? { input: parseJson('The input', text) } : { args: readList(text) };
-    const given = { id: run.runId, from, etag: preview.data?.etag ?? '', ...edited };
+    const given = { id: run.runId, from, etag: preview.data?.etag ?? '', idempotencyKey, ...edited };
     try {
       const receipt = await (as === 'rewind' ? rewind : fork).mutateAsync(given);
       toast(receipt.status === 'started' ? 'A new run was started.' : 'The new run is queued.');
@@ -103,7 +105,7 @@ function readList(text: string): unknown[] {
 }
 
 function Again({ preview }: { preview: Preview }) {
-  const { taken, again, againTokens, ends } = preview;
+  const { taken, again, againTokens, heldHooks = [], ends } = preview;
   return (
     <div className="text-sm">
       <p>
@@ -137,6 +139,12 @@ function Again({ preview }: { preview: Preview }) {
         </ul>
       )}
       {againTokens > 0 && <p className="mt-1 text-muted">{plural(againTokens, 'token')} the last time.</p>}
+      {heldHooks.map(({ step, by }) => (
+        <p key={step} className="mt-1 text-warn">
+          {by === 'source' ? 'This run' : 'Another open run'} still has the token of the hook of step {step}: the fork
+          fails there, unless it makes another.
+        </p>
+      ))}
       {ends && <p className="mt-1">It is cancelled with the runs it started, and without its clean-up.</p>}
     </div>
   );

@@ -21,6 +21,12 @@ export interface CodeFile {
   body: string;
 }
 
+export interface NotedRecord {
+  runId: string;
+  stepId: string;
+  output: string | null;
+}
+
 /** The code that runs have begun with, for processes that have other code. It is content-addressed. */
 export interface CodeStore {
   /** Answers those that are kept with all their files. They are kept on for as long as those that have just been. */
@@ -33,6 +39,10 @@ export interface CodeStore {
   readFile(digest: string): Promise<string | undefined>;
   /** Of these hashes those that an open run, or a start that waits, has. */
   listOpen(codeHashes: readonly string[]): Promise<string[]>;
+  /** Open runs of one name and the code they have, up to `limit` of them. */
+  listOpenRuns(name: string, limit: number): Promise<{ runId: string; codeHash: string | null }[]>;
+  /** What these runs have recorded that is no call, where the id of the record begins with `prefix`. */
+  listNoted(runIds: readonly string[], prefix: string): Promise<NotedRecord[]>;
   /**
    * Forgets versions that no open run, no start that waits and no living replica has, and that were kept or touched last more
    * than `idleMs` ago, and files that belong to none. Answers how many versions.

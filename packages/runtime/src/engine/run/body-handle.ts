@@ -2,7 +2,7 @@ import type { Body } from '../body.ts';
 import type { CallRequest, HookRequest, ListedBeside, OpenHook } from '../call.ts';
 import { Callbacks } from '../callbacks.ts';
 import { FatalError } from '../errors.ts';
-import type { Ambient, RunHandle, World } from '../handle.ts';
+import type { Ambient, Changes, RunHandle, World } from '../handle.ts';
 import type { NewChunk } from '../journal/chunks.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { Calls } from './calls.ts';
@@ -17,6 +17,7 @@ import { RunSignals } from './run-signals.ts';
 export interface BodyHandleOptions {
   run: RunRow;
   world: World;
+  changes: Changes;
   driver: Pick<Driver, 'ambient' | 'writeChunks' | 'writeForeignChunks'>;
   recorder: Pick<Recorder, 'count'>;
   calls: Calls;
@@ -38,6 +39,7 @@ export interface BodyHandleOptions {
 export class BodyHandle implements RunHandle {
   readonly run: RunRow;
   readonly world: World;
+  readonly changes: Changes;
   readonly ambient: Ambient;
   readonly registry: RunHandle['registry'];
   readonly #options: BodyHandleOptions;
@@ -50,6 +52,7 @@ export class BodyHandle implements RunHandle {
   constructor(options: BodyHandleOptions) {
     this.run = options.run;
     this.world = options.world;
+    this.changes = options.changes;
     this.ambient = options.driver.ambient;
     this.registry = options.registry;
     this.#options = options;

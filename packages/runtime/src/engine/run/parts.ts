@@ -11,6 +11,7 @@ import { Beginning } from './beginning.ts';
 import { BodyHandle } from './body-handle.ts';
 import { Calls } from './calls.ts';
 import { Cancelling } from './cancelling.ts';
+import { createChanges, lastCallOf } from './changes.ts';
 import type { Driver } from './driver.ts';
 import { Parking } from './parking.ts';
 import { PublishedState } from './published-state.ts';
@@ -92,11 +93,19 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
   // What else is in the history may be given up as it is replayed.
   const read = records.filter(({ kind }) => kind === 'env');
   const world = createWorld({ seed, records: read, recorder, clock, now: () => calls.time, made: () => calls.made });
+  const changes = createChanges({
+    records: read,
+    last: lastCallOf(records),
+    made: () => calls.made,
+    record: (named, output) => void recorder.record(named, { event: 'set', startedAt: clock.now(), output }),
+    onMismatch,
+  });
   const onLost = () => onFailed(notOurs());
   const { checkState, registry } = body;
   const handle = new BodyHandle({
     run,
     world,
+    changes,
     driver,
     recorder,
     calls,

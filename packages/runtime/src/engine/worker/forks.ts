@@ -4,6 +4,7 @@ import { CHARGED_TO, HELD, OWN_ID, ownIdOf } from '../box-marks.ts';
 import type { StoreClock } from '../clock.ts';
 import { pagesOf } from '../history-pages.ts';
 import type { Journal } from '../journal.ts';
+import type { HookRow } from '../journal/hooks.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import { isFinal } from '../journal/run.ts';
 import type { RunRow } from '../journal/run.ts';
@@ -13,11 +14,11 @@ import { editOf } from '../run/edited-step.ts';
 import { beginningOf, firstCallOf, forkedRecords } from '../run/forked-run.ts';
 import { KEPT, openedToken } from '../run/retried-run.ts';
 import { forkedSeed } from '../run/seed.ts';
-import { encode } from '../serialize.ts';
+import { decodeInert, encode } from '../serialize.ts';
 import { toRetriedBy } from '../started-by.ts';
 import type { StartedBy } from '../started-by.ts';
 import { isRef } from '../values/large-ref.ts';
-import { boundGiven, LARGE_FROM } from '../values/size.ts';
+import { boundGiven, GIVEN_BYTES, LARGE_FROM } from '../values/size.ts';
 import type { Claims } from './claims.ts';
 import type { ResolvedRun } from './loading.ts';
 import { keptFor, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
@@ -34,15 +35,24 @@ export interface ForkPlan {
   isTaken(record: JournalRecord): boolean;
   /** Starts of children, by their id, that are made anew. */
   lost: ReadonlySet<string>;
-  /** A hook that is made before the call and that the source, which goes on, still has: the call that made it. */
-  heldHook: number | undefined;
+  /** Hooks whose token an open run has that is not ended for the fork. */
+  heldHooks: HeldHook[];
   /** Differs once the source has recorded something else, or its children have come further. */
   etag: string;
 }
 
+export interface HeldHook {
+  /** The call that made it. */
+  call: number;
+  /** It is made before the step, so the fork takes it as it is; otherwise the fork makes it, with this token unless it is given other values. */
+  isTaken: boolean;
+  /** The source has it, which goes on; otherwise another run. */
+  isOfSource: boolean;
+}
+
 export interface ForkOptions {
   trigger: 'fork' | 'rewind';
-  plan: Pick<ForkPlan, 'call' | 'isWhole' | 'lost'>;
+  plan: Pick<ForkPlan, 'call' | 'isWhole'>;
   /** The encoded arguments of the step at `call`, in the place of those the body passes. */
   edited?: string;
   /** What it is started with. Default: what the source was. */
@@ -79,16 +89,33 @@ export interface ForksOptions {
 }
 
 export function createForks({ journal, clock, claims, large, resolve, givenBytes, create }: ForksOptions): Forks {
-  const findHeldHook = async (run: RunRow, kept: JournalRecord[], begunAt: number): Promise<number | undefined> => {
-    for (const record of kept) {
+  const listHeldHooks = async (run: RunRow, all: JournalRecord[], fork: PlannedFork): Promise<HeldHook[]> => {
+    const held: HeldHook[] = [];
+    for (const record of all) {
       const token = openedToken(record);
-      const hook = token === undefined ? undefined : await journal.hooks.find(token);
-      if (!hook?.isOpen || hook.runId !== run.runId) continue;
-      const { events } = await journal.hooks.listEvents(run.runId, [{ token: hook.token, n: 0 }]);
-      const isTaken = !hook.many && events.some(({ at }) => at <= begunAt);
-      if (!isTaken) return record.call;
+      if (token === undefined) continue;
+      const isTaken = fork.kept.has(record.call);
+      // Another is drawn for it.
+      if (!isTaken && !isNamed(record)) continue;
+      const hook = await journal.hooks.find(token);
+      const isOfSource = hook?.runId === run.runId;
+      if (!hook?.isOpen || (isOfSource && fork.endsSource)) continue;
+      if (isTaken && isOfSource && (await hasTaken(hook, fork.begunAt))) continue;
+      held.push({ call: record.call, isTaken, isOfSource });
     }
-    return undefined;
+    return held;
+  };
+  /** The source has its one resume, which the fork takes with it. */
+  const hasTaken = async ({ runId, token, many }: HookRow, begunAt: number): Promise<boolean> => {
+    if (many) return false;
+    const { events } = await journal.hooks.listEvents(runId, [{ token, n: 0 }]);
+    return events.some(({ at }) => at <= begunAt);
+  };
+
+  /** To be read after the records: a child that ends in between is one whose end is waited for, and has come. */
+  const readLost = async (run: RunRow, records: JournalRecord[]): Promise<Set<string>> => {
+    const { lost } = await readStartedChildren({ ...journal, whole: large.whole }, run, records);
+    return new Set([...lost, ...(await listOpenStarts(journal, records))]);
   };
 
   return {
@@ -96,35 +123,30 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
       const records = await readBrief(journal, run.runId);
       const isWhole = from === 'start';
       const call = isWhole ? 0 : firstCallOf(records, from);
-      const lost = new Set((await readStartedChildren({ ...journal, whole: large.whole }, run, records)).lost);
-      for (const id of await listOpenStarts(journal, records)) lost.add(id);
+      const lost = await readLost(run, records);
       const kept = isWhole ? [] : forkedRecords(records, { run, call, lost, now: 0 });
-      const isHeld = !ends && !isFinal(run.status);
-      const heldHook = isHeld ? await findHeldHook(run, kept, beginningOf(records, call).at) : undefined;
+      const heldHooks = await listHeldHooks(run, records, {
+        kept: new Set(kept.map((record) => record.call)),
+        begunAt: beginningOf(records, call).at,
+        endsSource: ends || isFinal(run.status),
+      });
       const ids = new Set(kept.map(({ recordId }) => recordId));
       const isTaken = ({ recordId }: JournalRecord): boolean => ids.has(recordId) || ids.has(KEPT + recordId);
-      const state = [
-        run.runId,
-        call,
-        isWhole,
-        ends,
-        ends && isFinal(run.status),
-        [...lost].toSorted(),
-        heldHook ?? null,
-      ];
+      const state = [run.runId, call, isWhole, ends, ends && isFinal(run.status), [...lost].toSorted(), heldHooks];
       const all = records.map(({ recordId, seq }) => [seq, recordId]);
       const etag = createHash('sha256')
         .update(JSON.stringify([state, all]))
         .digest('base64url')
         .slice(0, 22);
-      return { call, isWhole, records, isTaken, lost, heldHook, etag };
+      return { call, isWhole, records, isTaken, lost, heldHooks, etag };
     },
 
     async fork(run, { trigger, plan, edited, input: given, serial, idempotency, forkedBy, marks = {} }) {
       // It is a new run: on the newest code.
       const body = await resolve({ ...run, codeHash: null });
-      const { call, isWhole, lost } = plan;
+      const { call, isWhole } = plan;
       const recorded = isWhole ? [] : await journal.getRecords(run.runId);
+      const lost = isWhole ? new Set<string>() : await readLost(run, recorded);
       const now = clock.now();
       const kept = isWhole ? [] : forkedRecords(recorded, { run, call, lost, now, isEdited: edited !== undefined });
       const step = recorded.find((record) => record.call === call && record.kind !== 'env');
@@ -133,16 +155,16 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
       const id = trigger === 'rewind' ? ownIdOf(run) : undefined;
       // The run it replaces leaves its id to it.
       const ownId = id === undefined ? {} : { ownId: { id, whenOpen: 'refuse', reuse: 'always' } as const };
-      const holdsLarge = [run.input, ...records.flatMap(({ input, output }) => [input, output])].some(isRef);
+      const input =
+        given === undefined
+          ? run.input
+          : boundGiven(encode(given, 'input'), { value: given, what: 'input', limit: mostOf(serial, givenBytes) });
+      const holdsLarge = [input, ...records.flatMap((record) => [record.input, record.output])].some(isRef);
       // What waits in a queue is no run yet, whose objects the values could be.
       const lock = serial && holdsLarge ? { ...serial, whenTaken: 'refuse' as const } : serial;
       const { kind, name, timeoutMs } = run;
       const start: StartRequest = { kind, name, trigger, input: null, ...ownId, ...(lock && { serial: lock }) };
       const made = toNewRun(start, body, { claim: claims.claimOf(kind), givenBytes });
-      const input =
-        given === undefined
-          ? run.input
-          : boundGiven(encode(given, 'input'), { value: given, what: 'input', limit: givenBytes });
       return create(
         {
           ...made,
@@ -170,6 +192,24 @@ export function isEditTooLarge(edited: string): boolean {
 }
 
 // --- internal ---
+
+/** What waits in a queue stays in the journal. */
+function mostOf(serial: StartRequest['serial'], givenBytes: number): number {
+  return serial?.whenTaken === 'queue' ? Math.min(givenBytes, GIVEN_BYTES) : givenBytes;
+}
+
+interface PlannedFork {
+  /** Calls it takes records of. */
+  kept: ReadonlySet<number>;
+  /** When the step it begins with was begun. */
+  begunAt: number;
+  endsSource: boolean;
+}
+
+/** The code has chosen the token. */
+function isNamed({ input }: JournalRecord): boolean {
+  return input !== null && typeof (decodeInert(input) as { token?: unknown } | null)?.token === 'string';
+}
 
 const toForkKey = ({ name, runId }: RunRow, key: string): string => toStartKey(name, `fork ${runId} ${key}`);
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { NewRun } from '../../journal/starts.ts';
-import { newAppend, newRun } from './records.ts';
+import { newAppend, newRecord, newRun } from './records.ts';
 import { start } from './world.ts';
 import type { World } from './world.ts';
 
@@ -51,6 +51,32 @@ export function describeCode(world: World): void {
       for (const codeHash of all) await store().keep(version(codeHash, ['a']), [file('a')]);
       expect(await store().drop({ idleMs: -60_000 })).toBe(3);
       expect((await store().touch(all)).map(({ codeHash }) => codeHash).toSorted()).toEqual(open);
+    });
+
+    test('answers what open runs of a name have noted beside their calls', async () => {
+      const { journal } = world;
+      const [one, two, ended] = [
+        await start(journal, newRun({ codeHash: '1', name: 'w' })),
+        await start(journal, newRun({ codeHash: '2', name: 'w', claim: null })),
+        await start(journal, newRun({ codeHash: '1', name: 'w' })),
+      ];
+      await start(journal, newRun({ codeHash: '1', name: 'other' }));
+      const noted = (seq: number, stepId: string) =>
+        newRecord(seq, { call: -1, kind: 'env', event: 'set', stepId, output: '1' });
+      await journal.append(
+        newAppend(one, { records: [noted(0, 'version=a'), noted(1, 'HOME'), noted(2, 'version=b')] }),
+      );
+      await journal.append(newAppend(ended, { patch: { status: 'completed' } }));
+      const open = await store().listOpenRuns('w', 10);
+      expect(open.toSorted((a, b) => (a.runId < b.runId ? -1 : 1))).toEqual(
+        [one, two].map(({ runId, codeHash }) => ({ runId, codeHash })).toSorted((a, b) => (a.runId < b.runId ? -1 : 1)),
+      );
+      expect(await store().listOpenRuns('w', 1)).toHaveLength(1);
+      const all = [one.runId, two.runId, ended.runId];
+      expect(await store().listNoted(all, 'version=')).toEqual(
+        ['version=a', 'version=b'].map((stepId) => ({ runId: one.runId, stepId, output: '1' })),
+      );
+      expect(await store().listNoted([], 'version=')).toEqual([]);
     });
 
     test('is dropped once no open run has it, with the files that nothing else needs', async () => {

@@ -1,4 +1,4 @@
-import type { CodeFile, CodeStore, FoundCode } from '../../journal/code.ts';
+import type { CodeFile, CodeStore, FoundCode, NotedRecord } from '../../journal/code.ts';
 import { FINAL_STATUSES, FREE, inState } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
@@ -70,6 +70,24 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       );
       return rows.map(({ codeHash }) => fromStoredText(codeHash as string));
     },
+    async listOpenRuns(name, limit) {
+      // By the name itself a planner would look through all runs that have it, most of which have ended.
+      const rows = await query(
+        `select distinct run_id as "runId", code_hash as "codeHash" from (${openRuns(tables, 'run_id, code_hash, name').join(' union all ')}) as open
+        where name || '' = ? order by run_id limit ?`,
+        [toStoredText(name), limit],
+      );
+      return rows.map((row) => decodeText(row) as unknown as OpenRun);
+    },
+    async listNoted(runIds, prefix) {
+      if (runIds.length === 0) return [];
+      const rows = await query(
+        `select run_id as "runId", step_id as "stepId", output as "output" from ${tables.events}
+        where ${isAmong('run_id')} and kind = 'env' and substr(step_id, 1, ?) = ? order by run_id, seq`,
+        [among(runIds), prefix.length, toStoredText(prefix)],
+      );
+      return rows.map((row) => decodeText(row) as unknown as NotedRecord);
+    },
     async drop({ idleMs }) {
       const at = await now();
       const living = await query(`select codes as "codes" from ${replicas} where lease_until > ?`, [at]);
@@ -106,6 +124,8 @@ export function openRuns({ runs }: Pick<Tables, 'runs'>, select: string, also = 
 }
 
 // --- internal ---
+
+type OpenRun = Awaited<ReturnType<CodeStore['listOpenRuns']>>[number];
 
 const FOUND = 'code_hash as "codeHash", name as "name", manifest as "manifest"';
 

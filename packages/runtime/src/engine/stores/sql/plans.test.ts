@@ -178,7 +178,8 @@ async function askForOpenCodes(statements: Statements): Promise<[string, StoredV
   });
   await code.listOpen(['a', 'b']);
   await code.drop({ idleMs: 0 });
+  await code.listOpenRuns('order', 10);
   const aboutRuns = asked.filter(([text]) => text.includes(`${statements.tables.runs} `));
-  expect(aboutRuns).toHaveLength(2);
+  expect(aboutRuns).toHaveLength(3);
   return aboutRuns;
 }
