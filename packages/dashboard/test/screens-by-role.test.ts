@@ -31,6 +31,7 @@ const SCREENS = {
   Connections: 'connections:read',
   Triggers: 'triggers:read',
   'API keys': 'keys:read',
+  Notifications: 'settings:read',
   Activity: 'activity:read',
   Settings: 'settings:read',
   Setup: 'settings:read',

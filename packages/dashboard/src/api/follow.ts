@@ -39,7 +39,7 @@ const ALL = '*';
 /** Rooms whose answers an event may have changed, by the beginning of its name. */
 const ROOMS: readonly (readonly [prefix: string, rooms: readonly string[]])[] = [
   // The first run of a box is a step of its setup.
-  ['run.', ['runs', 'sessions', 'workflows', 'jobs', 'settings', 'evals', 'guardrails', 'triggers']],
+  ['run.', ['runs', 'sessions', 'workflows', 'jobs', 'settings', 'evals', 'guardrails', 'triggers', 'notify']],
   ['step.', ['runs', 'sessions', 'evals']],
   ['approval.', ['approvals', 'runs']],
   ['session.', ['sessions']],

@@ -317,6 +317,15 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/keys/keys.tsx'),
   },
   {
+    id: 'notify',
+    path: '/notify',
+    title: 'Notifications',
+    group: 'manage',
+    permission: 'settings:read',
+    tag: 'notify',
+    load: () => import('../screens/notify/notify.tsx'),
+  },
+  {
     id: 'members',
     path: '/members',
     title: 'Members',

@@ -6,10 +6,11 @@ import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Failure } from '../../ui/failure.tsx';
-import { Json } from '../../ui/json/json.tsx';
 import { Link } from '../../ui/link.tsx';
+import { Json } from '../../ui/json/json.tsx';
 import { ModelField } from '../../ui/model-field.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { WaysOn } from './ways-on.tsx';
 import { CodeProblemCard } from '../workflows/code-state.tsx';
 
 type Detail = OperationOutput<'catalog.get'>;
@@ -37,14 +38,21 @@ function Shown({ entry }: { entry: Detail }) {
       {description && <bdi>{description}</bdi>}
       <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
         <Fact title="File" text={file} />
-        <Fact title="Tools" text={tools?.join(', ')} />
+        {tools && tools.length > 0 && (
+          <>
+            <dt className="text-muted">Tools</dt>
+            <dd className="flex flex-wrap gap-x-3">
+              {tools.map((tool) => (
+                <Link key={tool} to="/catalog" search={{ open: `tool/${name}:${tool}` }}>
+                  {tool}
+                </Link>
+              ))}
+            </dd>
+          </>
+        )}
         <Fact title="Asks a person before" text={interruptOn?.join(', ')} />
       </dl>
-      {kind === 'workflow' && (
-        <p>
-          <Link to={`/workflows/${encodeURIComponent(name)}`}>Open the workflow</Link>
-        </p>
-      )}
+      <WaysOn kind={kind} name={name} />
       {isChosen && <Choices key={name} entry={entry} kind={kind} canChange={may('catalog:write')} />}
       {inputSchema && (
         <div>

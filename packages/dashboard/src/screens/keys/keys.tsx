@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -17,23 +18,25 @@ import { NewKey } from './new-key.tsx';
 import { ShownOnce } from './shown-once.tsx';
 import type { KeyValue } from './shown-once.tsx';
 
-type Asked = { what: 'new' } | { what: 'change' | 'revoke' | 'rotate'; key: ApiKey };
+type Asked = { what: 'revoke' | 'rotate'; key: ApiKey };
 
 /** The keys that programs call the box with. */
 export default function Keys() {
   const may = useMay();
   const keys = useList('keys.list', {});
+  const [{ create, open }, change] = useSearchState();
   const [asked, setAsked] = useState<Asked>();
   // In memory alone, until it is closed.
   const [made, setMade] = useState<KeyValue>();
   const close = () => setAsked(undefined);
   const mayWrite = may('keys:write');
+  const opened = keys.items?.find(({ id, status }) => id === open && status === 'active');
   return (
     <Page
       title="API keys"
       actions={
         mayWrite && (
-          <Button look="primary" onClick={() => setAsked({ what: 'new' })}>
+          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
             New key
           </Button>
         )
@@ -43,7 +46,7 @@ export default function Keys() {
         of={keys}
         label="API keys"
         keyOf={({ id }) => id}
-        columns={mayWrite ? [...COLUMNS, toActions(setAsked)] : COLUMNS}
+        columns={mayWrite ? [...COLUMNS, toActions(setAsked, (id) => change({ open: id }, 'push'))] : COLUMNS}
         empty={
           <Empty title="There is no API key yet">
             A program calls agents and workflows with a key that is granted them. Its value is shown once, when it is
@@ -51,8 +54,8 @@ export default function Keys() {
           </Empty>
         }
       />
-      {asked?.what === 'new' && <NewKey onMade={setMade} onClose={close} />}
-      {asked?.what === 'change' && <ChangeKey apiKey={asked.key} onClose={close} />}
+      {create === '1' && mayWrite && <NewKey onMade={setMade} onClose={() => change({ create: undefined })} />}
+      {opened && mayWrite && <ChangeKey key={opened.id} apiKey={opened} onClose={() => change({ open: undefined })} />}
       {asked?.what === 'revoke' && <Revoke apiKey={asked.key} onClose={close} />}
       {asked?.what === 'rotate' && <Rotate apiKey={asked.key} onMade={setMade} onClose={close} />}
       {made && <ShownOnce of={made} onClose={() => setMade(undefined)} />}
@@ -105,14 +108,14 @@ function grantedOf(granted: 'all' | string[]) {
   return granted.length === 0 ? <span className="text-muted">none</span> : <bdi>{granted.join(', ')}</bdi>;
 }
 
-function toActions(ask: (asked: Asked) => void): Column<ApiKey> {
+function toActions(ask: (asked: Asked) => void, open: (id: string) => void): Column<ApiKey> {
   return {
     title: 'Actions',
     end: true,
     cell: (key) =>
       key.status === 'active' && (
         <span className="flex flex-wrap justify-end gap-1">
-          <Button small aria-label={`Change ${key.name}`} onClick={() => ask({ what: 'change', key })}>
+          <Button small aria-label={`Change ${key.name}`} onClick={() => open(key.id)}>
             Change
           </Button>
           <Button small aria-label={`Rotate ${key.name}`} onClick={() => ask({ what: 'rotate', key })}>

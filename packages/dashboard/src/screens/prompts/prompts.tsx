@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
 import { useSearchState } from '../../app/search.ts';
@@ -20,14 +19,13 @@ type Prompt = OperationOutput<'prompts.list'>['items'][number];
 /** The texts that agents and workflows ask for. */
 export default function Prompts() {
   const [{ owner, create }, change] = useSearchState();
-  const [isOpen, setOpen] = useState(create === '1');
   const ownerKind = OWNER_KINDS.find((kind) => kind === owner);
   const prompts = useList('prompts.list', ownerKind ? { ownerKind } : {}, { keep: true });
   return (
     <Page
       title="Prompts"
       actions={
-        <Button look="primary" onClick={() => setOpen(true)}>
+        <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
           New prompt
         </Button>
       }
@@ -56,7 +54,7 @@ export default function Prompts() {
           </Empty>
         }
       />
-      {isOpen && <NewPrompt onClose={() => setOpen(false)} />}
+      {create === '1' && <NewPrompt onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

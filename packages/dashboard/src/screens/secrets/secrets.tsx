@@ -2,31 +2,32 @@ import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
-import { Field, Input, Textarea } from '../../ui/field.tsx';
+import { Field, Input } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { List } from '../../ui/list.tsx';
 import { Page } from '../../ui/page.tsx';
+import { describeSecret, SecretArea, useTypedSecret } from '../../ui/secret-area.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 type Secret = OperationOutput<'secrets.list'>['items'][number];
-type Asked = { what: 'new' } | { what: 'rotate' | 'delete'; name: string };
-
 /** The names of the secrets: a value is written, and never shown. */
 export default function Secrets() {
   const may = useMay();
   const secrets = useList('secrets.list', {});
-  const [asked, setAsked] = useState<Asked>();
-  const close = () => setAsked(undefined);
+  const [{ create, rotate }, change] = useSearchState();
+  const [deleted, setDeleted] = useState<string>();
+  const close = () => change({ create: undefined, rotate: undefined });
   return (
     <Page
       title="Secrets"
       actions={
         may('secrets:write') && (
-          <Button look="primary" onClick={() => setAsked({ what: 'new' })}>
+          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
             New secret
           </Button>
         )
@@ -48,17 +49,12 @@ export default function Secrets() {
             cell: ({ name }) => (
               <span className="flex flex-wrap justify-end gap-1">
                 {may('secrets:rotate') && (
-                  <Button small aria-label={`Rotate ${name}`} onClick={() => setAsked({ what: 'rotate', name })}>
+                  <Button small aria-label={`Rotate ${name}`} onClick={() => change({ rotate: name }, 'push')}>
                     Rotate
                   </Button>
                 )}
                 {may('secrets:write') && (
-                  <Button
-                    small
-                    look="danger"
-                    aria-label={`Delete ${name}`}
-                    onClick={() => setAsked({ what: 'delete', name })}
-                  >
+                  <Button small look="danger" aria-label={`Delete ${name}`} onClick={() => setDeleted(name)}>
                     Delete
                   </Button>
                 )}
@@ -72,9 +68,9 @@ export default function Secrets() {
           </Empty>
         }
       />
-      {asked?.what === 'new' && <Write onClose={close} />}
-      {asked?.what === 'rotate' && <Write name={asked.name} onClose={close} />}
-      {asked?.what === 'delete' && <Delete name={asked.name} onClose={close} />}
+      {create === '1' && may('secrets:write') && <Write onClose={close} />}
+      {rotate && may('secrets:rotate') && <Write key={rotate} name={rotate} onClose={close} />}
+      {deleted !== undefined && <Delete name={deleted} onClose={() => setDeleted(undefined)} />}
     </Page>
   );
 }
@@ -86,10 +82,10 @@ function Write({ name: known, onClose }: { name?: string; onClose(): void }) {
   const create = useChange('secrets.set');
   const rotate = useChange('secrets.rotate');
   const [name, setName] = useState(known ?? '');
-  const [value, setValue] = useState('');
+  const { value, write, wasLeft } = useTypedSecret();
   const submit = async () => {
     await (known === undefined ? create : rotate).mutateAsync({ name, value });
-    setValue('');
+    write('');
     toast(known === undefined ? `${name} is set.` : `${name} has another value.`);
     onClose();
   };
@@ -106,8 +102,8 @@ function Write({ name: known, onClose }: { name?: string; onClose(): void }) {
           {(parts) => <Input {...parts} value={name} onChange={({ target }) => setName(target.value)} />}
         </Field>
       )}
-      <Field label="Value" hint="Shown to nobody once it is set">
-        {(parts) => <Textarea {...parts} rows={4} value={value} onChange={({ target }) => setValue(target.value)} />}
+      <Field label="Value" hint={describeSecret('Shown to nobody, here or once it is set', wasLeft)}>
+        {(parts) => <SecretArea {...parts} rows={4} value={value} onChange={({ target }) => write(target.value)} />}
       </Field>
     </FormDialog>
   );

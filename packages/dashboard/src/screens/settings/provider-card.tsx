@@ -8,6 +8,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Field, Input, SecretInput } from '../../ui/field.tsx';
 import { Panel } from '../../ui/page.tsx';
+import { describeSecret, useTypedSecret } from '../../ui/secret-area.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** What a change of the provider changes elsewhere. */
@@ -82,7 +83,7 @@ function Test() {
 function Write({ baseUrl }: { baseUrl: string | null }) {
   const set = useChange('provider.set', ROOMS);
   const [url, setUrl] = useState(baseUrl ?? '');
-  const [key, setKey] = useState('');
+  const { value: key, write: setKey, wasLeft } = useTypedSecret();
   const submit = async (): Promise<void> => {
     try {
       await set.mutateAsync(key === '' ? { baseUrl: url } : { baseUrl: url, apiKey: key });
@@ -105,7 +106,10 @@ function Write({ baseUrl }: { baseUrl: string | null }) {
       <Field label="Base URL" hint="A chat-completions endpoint, up to and including /v1">
         {(parts) => <Input {...parts} type="url" value={url} onChange={({ target }) => setUrl(target.value)} />}
       </Field>
-      <Field label="Key" hint="Empty for a gateway that takes none; kept sealed, shown to nobody">
+      <Field
+        label="Key"
+        hint={describeSecret('Empty for a gateway that takes none; kept sealed, shown to nobody', wasLeft)}
+      >
         {(parts) => <SecretInput {...parts} value={key} onChange={({ target }) => setKey(target.value)} />}
       </Field>
       {set.error ? <Failure error={set.error} /> : null}
