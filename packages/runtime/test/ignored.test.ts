@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { json } from './_setup.ts';
-import { setupWires, user } from './_wire-a.ts';
+import { setupWires, user } from './_chat-completions.ts';
 
 const { open } = setupWires();
 

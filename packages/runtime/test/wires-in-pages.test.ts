@@ -3,7 +3,7 @@ import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { browser, openPage } from './_browser.ts';
 import { useServedPage } from './_served-page.ts';
 import { setupBoxes, until } from './_setup.ts';
-import { AGENT } from './_wire-a.ts';
+import { AGENT } from './_chat-completions.ts';
 import { describeWhen } from './require.ts';
 
 const boxes = setupBoxes();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { allCalls, anyTurn, startRounds } from './_rounds.ts';
 import type { Round } from './_rounds.ts';
-import { ask, setupWiresB, stream, toRequest } from './_wire-b.ts';
+import { ask, setupWiresB, stream, toRequest } from './_messages-wire.ts';
 
 const { open } = setupWiresB();
 

@@ -5,7 +5,7 @@ import AnthropicBefore from 'anthropic-sdk-0';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { json, setupBoxes, startProvider, toModelStream, until } from './_setup.ts';
 import type { TestBox, TestBoxes, TestBoxOptions } from './_setup.ts';
-import { AGENT } from './_wire-a.ts';
+import { AGENT } from './_chat-completions.ts';
 
 export { AGENT };
 

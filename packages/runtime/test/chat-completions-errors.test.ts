@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { call, json, startProvider } from './_setup.ts';
-import { ask, KEY, runsOf, streamed, user, whenRunsAre, setupWires } from './_wire-a.ts';
+import { ask, KEY, runsOf, streamed, user, whenRunsAre, setupWires } from './_chat-completions.ts';
 
 const { open } = setupWires();
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { json, startProvider, until } from './_setup.ts';
-import { ask, KEY, user, whenRunsAre, setupWires } from './_wire-a.ts';
+import { ask, KEY, user, whenRunsAre, setupWires } from './_chat-completions.ts';
 
 const { open } = setupWires();
 

@@ -6,8 +6,19 @@ import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { call, json, startProvider, until } from './_setup.ts';
-import { ask, KEY, post, readEvents, runsOf, setupWiresB, stream, toRequest, user, whenRunsAre } from './_wire-b.ts';
-import type { WireB } from './_wire-b.ts';
+import {
+  ask,
+  KEY,
+  post,
+  readEvents,
+  runsOf,
+  setupWiresB,
+  stream,
+  toRequest,
+  user,
+  whenRunsAre,
+} from './_messages-wire.ts';
+import type { WireB } from './_messages-wire.ts';
 
 const { open } = setupWiresB();
 

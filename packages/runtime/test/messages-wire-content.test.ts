@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { startProvider, toModelStream } from './_setup.ts';
-import { ask, CLIENT_TOOL, post, setupWiresB, shownTo, toRequest, user } from './_wire-b.ts';
+import { ask, CLIENT_TOOL, post, setupWiresB, shownTo, toRequest, user } from './_messages-wire.ts';
 
 const { open } = setupWiresB();
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { json } from './_setup.ts';
-import { ask, CLIENT_TOOL, KEY, runsOf, streamed, toCall, user, whenRunsAre, setupWires } from './_wire-a.ts';
+import { ask, CLIENT_TOOL, KEY, runsOf, streamed, toCall, user, whenRunsAre, setupWires } from './_chat-completions.ts';
 
 const { open, scripted } = setupWires();
 

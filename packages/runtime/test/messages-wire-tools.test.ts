@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { tool as langchainTool } from '@langchain/core/tools';
 import { startProvider, toModelStream } from './_setup.ts';
-import { ask, CLIENT_TOOL, post, runsOf, setupWiresB, shownTo, stream, toRequest, user } from './_wire-b.ts';
+import { ask, CLIENT_TOOL, post, runsOf, setupWiresB, shownTo, stream, toRequest, user } from './_messages-wire.ts';
 
 const { open, scripted } = setupWiresB();
 

@@ -3,7 +3,7 @@ import { generateText, streamText } from 'ai';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { json, startProvider } from './_setup.ts';
-import { ask, KEY, post, readEvents, setupWiresB, shownTo, stream, toRequest, user } from './_wire-b.ts';
+import { ask, KEY, post, readEvents, setupWiresB, shownTo, stream, toRequest, user } from './_messages-wire.ts';
 
 const { open, scripted } = setupWiresB();
 

@@ -13,8 +13,8 @@ import {
   user,
   whenRunsAre,
   setupWires,
-} from './_wire-a.ts';
-import type { Wire } from './_wire-a.ts';
+} from './_chat-completions.ts';
+import type { Wire } from './_chat-completions.ts';
 
 const { open, scripted } = setupWires();
 

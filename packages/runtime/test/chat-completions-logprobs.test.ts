@@ -1,7 +1,7 @@
 import type OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { startProvider } from './_setup.ts';
-import { ask, setupWires, streamed } from './_wire-a.ts';
+import { ask, setupWires, streamed } from './_chat-completions.ts';
 
 const { open } = setupWires();
 

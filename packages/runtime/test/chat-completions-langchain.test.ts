@@ -3,8 +3,8 @@ import { tool } from '@langchain/core/tools';
 import { ChatOpenAI } from '@langchain/openai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { resultsOf, setupWires } from './_wire-a.ts';
-import type { Wire } from './_wire-a.ts';
+import { resultsOf, setupWires } from './_chat-completions.ts';
+import type { Wire } from './_chat-completions.ts';
 
 const { open } = setupWires();
 

@@ -12,8 +12,8 @@ import {
   toRequest,
   user,
   whenRunsAre,
-} from './_wire-b.ts';
-import type { WireB } from './_wire-b.ts';
+} from './_messages-wire.ts';
+import type { WireB } from './_messages-wire.ts';
 
 const { open } = setupWiresB();
 
