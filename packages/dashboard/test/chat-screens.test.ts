@@ -371,13 +371,14 @@ describeWhen(browser, 'chatting and deciding', (path) => {
         await asked.fulfill({ json: { place: 'standalone', box: '', name: 'test-box', caller } });
       });
       const name = async (approvers: string[]): Promise<void> => {
-        await page.route('**/api/approvals?*', async (asked) => {
+        // In the list, and of the one that is open.
+        await page.route(/\/api\/approvals[?/]/, async (asked) => {
           const answer = await asked.fetch();
-          const { items, ...rest } = (await answer.json()) as { items: object[] };
-          await asked.fulfill({
-            response: answer,
-            json: { ...rest, items: items.map((one) => ({ ...one, approvers })) },
-          });
+          const { items, ...rest } = (await answer.json()) as { items?: object[] };
+          const named = items
+            ? { ...rest, items: items.map((one) => ({ ...one, approvers })) }
+            : { ...rest, approvers };
+          await asked.fulfill({ response: answer, json: named });
         });
         await page.reload();
         await page.getByText(`Decided by`).waitFor();
