@@ -1,90 +1,36 @@
-import { z } from 'zod';
-import { isOfCopilot } from '../definitions/subagents.ts';
 import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
 import type { ApprovalEvent } from '../engine/primitives/approval.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { HookEntry, HookFilter, HookPlace, HookRow, ResumeOptions } from '../engine/journal/hooks.ts';
-import { decode, digestOf, encode } from '../engine/serialize.ts';
+import type { HookEntry, HookFilter, HookPlace, ResumeOptions } from '../engine/journal/hooks.ts';
+import { digestOf, encode } from '../engine/serialize.ts';
 import { isSameCaller, listModelCallers, startedByOf } from '../engine/started-by.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
-import { toIso, toJsonValue } from '../json-value.ts';
-import { previewOf, previewOfLarge } from '../preview.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
-import type { Issue, JsonSchema } from '../schema/schema.ts';
+import type { Issue } from '../schema/schema.ts';
 import { parseApprovalCursor, toApprovalCursor } from './cursor.ts';
+import { isAskedByCopilot, readDetail, sourceOf, toApproval, toDetail, toListed, toRead } from './approval.ts';
+import type {
+  Approval,
+  ApprovalDetail,
+  ApprovalSource,
+  ApprovalStatus,
+  AskedDetail,
+  DetailOptions,
+  ListedApproval,
+} from './approval.ts';
 import { isOfCall } from './tool-approval.ts';
-import type { HideArguments, ToolApproval } from './tool-approval.ts';
-import { digestArguments, requireApprover, requireShown } from './approvers.ts';
+import type { HideArguments } from './tool-approval.ts';
+import { requireApprover, requireShown } from './approvers.ts';
 import { toDecisionHit } from './decision-hit.ts';
 import type { RecordHit } from './decision-hit.ts';
-import { isOfText } from './held-text.ts';
-import type { HeldApproval } from './held-text.ts';
 import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
 import type { VersionedRun } from '../versions/versions.ts';
 import { checkDecision } from './tool-decision.ts';
-
-export const ApprovalStatus = z.enum(['pending', 'approved', 'rejected', 'expired', 'cancelled']);
-export type ApprovalStatus = z.infer<typeof ApprovalStatus>;
-
-export const ApprovalSource = z.enum(['workflow', 'tool', 'guardrail']);
-export type ApprovalSource = z.infer<typeof ApprovalSource>;
-
-export const Approval = z.object({
-  approvalId: z.string(),
-  source: ApprovalSource,
-  runId: z.uuid(),
-  sessionId: z.string().nullable(),
-  title: z.string(),
-  payload: z.unknown(),
-  status: ApprovalStatus,
-  decision: z.enum(['approve', 'reject']).nullable(),
-  note: z.string().nullable(),
-  decidedBy: z.string().nullable().describe('Null: undecided, or the time was up'),
-  allow: z
-    .array(z.enum(['approve', 'edit', 'reject']))
-    .nullable()
-    .describe(
-      'What may be decided about a tool call, or a text that a guardrail holds; null: all, and the input is for the workflow to read',
-    ),
-  by: z
-    .enum(['operator', 'user'])
-    .describe('Who decides; `user`: whoever has the conversation, over its wire, and operators, too'),
-  approvers: z
-    .array(z.string())
-    .nullable()
-    .describe('The people, by their ids, and the roles, as `role:admin`, that decide; null: every operator'),
-  argsDigest: z.string().nullable().describe('SHA-256 of the arguments of a tool call; null: there are none'),
-  description: z.string().nullable().describe('What they should know to decide'),
-  createdAt: z.iso.datetime(),
-  expiresAt: z.iso.datetime().nullable(),
-  audit: z.array(z.object({ at: z.iso.datetime(), action: z.string(), by: z.string().nullable() })),
-});
-export type Approval = z.infer<typeof Approval>;
-
-/** An approval by its id. */
-export const ApprovalDetail = Approval.extend({
-  inputSchema: z
-    .record(z.string(), z.unknown())
-    .nullable()
-    .describe('The JSON Schema of what may be given as `input`; null: there is none, or nothing may be given'),
-  input: z.unknown().describe('What was given with the decision in the place of what was asked; null: nothing'),
-});
-export type ApprovalDetail = z.infer<typeof ApprovalDetail>;
-
-/** An approval in a list. */
-export const ListedApproval = Approval.extend({
-  cut: z
-    .array(z.enum(['payload']))
-    .describe(
-      'What is too large for a list: there it is a text, the beginning of its JSON. The approval by its id has it',
-    ),
-});
-export type ListedApproval = z.infer<typeof ListedApproval>;
 
 export interface ApprovalFilter {
   status?: ApprovalStatus;
@@ -123,13 +69,11 @@ export interface Approvals {
   without(hidden: Hidden): Approvals;
 }
 
-export interface ApprovalsOptions {
+export interface ApprovalsOptions extends DetailOptions {
   journal: Journal;
   engine: Engine;
   /** What is wrong with arguments for a tool, as the agent of the run has it: the one it began with. */
   checkArguments(run: VersionedRun, tool: string, args: unknown): Promise<Issue[]>;
-  /** The JSON Schema of the arguments of a tool, as that agent has it. Undefined: it is gone. */
-  describeArguments(run: VersionedRun, tool: string): Promise<JsonSchema | undefined>;
   /** What is recorded of the arguments of the copilot's calls. Default: all. */
   hideArguments?: HideArguments | undefined;
   hidden?: Hidden;
@@ -225,10 +169,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const entry = await find(approvalId);
       return entry && toApproval(toRead(entry, isForModel));
     },
-    async findDetail(approvalId, { isForModel } = {}) {
-      const entry = await find(approvalId);
-      return entry && toDetail(toRead(entry, isForModel), options);
-    },
+    findDetail: (approvalId, { isForModel } = {}) =>
+      find(approvalId).then((entry) => entry && toDetail(toRead(entry, isForModel), options)),
     check: async (approvalId, decision) => check(await get(approvalId), decision),
     async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
       const entry = await get(approvalId);
@@ -242,8 +184,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         requireTime(shown.expiresAt, engine.clock.now());
         await check(entry, given);
       }
-      const { decision, note = null, input: edited = null } = given;
-      const input = await toRecorded(entry, edited);
+      const { decision, note = null } = given;
+      const input = await toRecorded(entry, given.input ?? null);
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
       const how: ResumeOptions = { verdict: VERDICTS[decision], ...toKeyed(key, { decision, note, input }) };
       const result = await engine.resumeHook(approvalId, event, how);
@@ -294,104 +236,8 @@ function partsOf(status: ApprovalStatus | undefined): Omit<HookFilter, 'kind'>[]
   return [status === 'cancelled' ? { isCancelled: true } : { verdict: status }];
 }
 
-/** What is kept with the hook: of a tool, what is asked of it too. */
-type Detail = Brief & { title: string; payload?: unknown; expiresAt?: number | null; askedBy?: string } & (
-    | ToolApproval
-    | HeldApproval
-    | { source?: 'workflow'; inputSchema?: JsonSchema }
-  );
-
-/** What lists read of one whose payload is too large: `cutPayload` is the beginning of it, as it is recorded. */
-interface Brief {
-  cutPayload?: string;
-  argsDigest?: string;
-}
-
-function readDetail({ detail }: HookRow): Detail {
-  return decode(detail ?? '1[{}]') as Detail;
-}
-
-function sourceOf({ source = 'workflow' }: Detail): ApprovalSource {
-  return source;
-}
-
-function toAction(asked: Detail, { timedOut, decision, input }: ApprovalEvent): string {
-  if (timedOut) return 'expired';
-  return isOfCall(asked) && decision === 'approve' && input !== null ? 'edit' : decision;
-}
-
-function toApproval({ hook, first, sessionId }: HookEntry): Approval {
-  const asked = readDetail(hook);
-  const { title, payload, expiresAt } = asked;
-  const answer = first && (decode(first.payload) as ApprovalEvent);
-  const decided = first && answer ? [{ at: toIso(first.at), action: toAction(asked, answer), by: answer.by }] : [];
-  return {
-    approvalId: hook.token,
-    source: sourceOf(asked),
-    runId: hook.runId,
-    sessionId,
-    title,
-    payload: toJsonValue(payload),
-    status: statusOf(hook, answer),
-    decision: answer?.decision ?? null,
-    note: answer?.note ?? null,
-    decidedBy: answer?.by ?? null,
-    allow: isOfCall(asked) || isOfText(asked) ? [...asked.allow] : null,
-    by: (isOfCall(asked) && asked.by) || 'operator',
-    approvers: (isOfCall(asked) && asked.approvers && [...asked.approvers]) || null,
-    argsDigest: isOfCall(asked) ? digestArguments(toArguments(payload)) : null,
-    description: ((isOfCall(asked) || isOfText(asked)) && asked.description) || null,
-    createdAt: toIso(hook.createdAt),
-    expiresAt: expiresAt ? toIso(expiresAt) : null,
-    audit: [{ at: toIso(hook.createdAt), action: 'asked', by: null }, ...decided],
-  };
-}
-
-/** What a model may read of it. */
-function toRead(entry: HookEntry, isForModel: boolean | undefined): HookEntry {
-  const { hook, first } = entry;
-  const asked = readDetail(hook);
-  const isPassed = first !== undefined && (decode(first.payload) as ApprovalEvent).decision === 'approve';
-  if (!isForModel || isPassed || !isOfText(asked)) return entry;
-  const { cutPayload: _cut, ...rest } = asked;
-  return { ...entry, hook: { ...hook, detail: encode({ ...rest, payload: WITHHELD }, 'detail') } };
-}
-
-const WITHHELD =
-  'A guardrail holds this text. A person reads it in the inbox, and no model before they have approved it.';
-
-function toListed(entry: HookEntry): ListedApproval {
-  const approval = toApproval(entry);
-  const { cutPayload, argsDigest = null } = readDetail(entry.hook);
-  if (cutPayload !== undefined) return { ...approval, payload: previewOf(cutPayload), argsDigest, cut: ['payload'] };
-  // One that was asked for before lists had such beginnings.
-  const preview = previewOfLarge(approval.payload);
-  return preview === undefined ? { ...approval, cut: [] } : { ...approval, payload: preview, cut: ['payload'] };
-}
-
-async function toDetail(
-  entry: HookEntry,
-  { journal, describeArguments }: Pick<ApprovalsOptions, 'journal' | 'describeArguments'>,
-): Promise<ApprovalDetail> {
-  const [asked, approval] = [readDetail(entry.hook), toApproval(entry)];
-  // What the copilot was given is for nobody else to read.
-  if (isOfText(asked) || isAskedByCopilot(asked)) return { ...approval, input: null, inputSchema: null };
-  const input = entry.first ? toJsonValue((decode(entry.first.payload) as ApprovalEvent).input) : null;
-  if (!isOfCall(asked)) return { ...approval, input, inputSchema: asked.inputSchema ?? null };
-  const isOfUse = approval.status === 'pending' ? asked.allow.includes('edit') : input !== null;
-  if (!isOfUse) return { ...approval, input, inputSchema: null };
-  const { codeHash } = (await journal.getRun(entry.hook.runId)) ?? {};
-  const inputSchema = (await describeArguments({ name: asked.agent, codeHash }, asked.tool)) ?? null;
-  return { ...approval, input, inputSchema };
-}
-
-/** As whoever decides is shown them. */
-function toArguments(payload: unknown): unknown {
-  return (toJsonValue(payload) as { arguments?: unknown } | null)?.arguments;
-}
-
 function isListed(
-  asked: Detail,
+  asked: AskedDetail,
   { source, isInbox }: Pick<ApprovalFilter, 'source' | 'isInbox'>,
   hidden: Hidden,
 ): boolean {
@@ -400,19 +246,9 @@ function isListed(
   return source === undefined || sourceOf(asked) === source;
 }
 
-function isAskedByCopilot(asked: Detail): boolean {
-  return isOfCall(asked) && isOfCopilot(asked.agent);
-}
-
 /** Each time it is sealed it is another text. */
 function withoutSealed(input: unknown): unknown {
   if (typeof input !== 'object' || input === null || !('sealed' in input)) return input;
   const { sealed: _sealed, ...rest } = input;
   return rest;
-}
-
-function statusOf(hook: HookRow, answer: ApprovalEvent | undefined): ApprovalStatus {
-  if (answer?.timedOut) return 'expired';
-  if (answer) return answer.decision === 'approve' ? 'approved' : 'rejected';
-  return hook.isOpen ? 'pending' : 'cancelled';
 }

@@ -4,7 +4,7 @@ import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
 import { toDecider } from './approvers.ts';
-import { Approval, ApprovalDetail, ApprovalSource, ApprovalStatus, ListedApproval } from './approvals.ts';
+import { Approval, ApprovalDetail, ApprovalSource, ApprovalStatus, ListedApproval } from './approval.ts';
 import { Decision } from './decision.ts';
 import type { Approvals } from './approvals.ts';
 

@@ -1,7 +1,7 @@
 import type { H3 } from 'h3';
 import type { Activity } from '../activity/activity.ts';
 import { createThreads } from '../agents/threads/threads.ts';
-import type { Approval } from '../approvals/approvals.ts';
+import type { Approval } from '../approvals/approval.ts';
 import { decideApproval } from '../approvals/operations.ts';
 import type { Caller } from '../auth/caller.ts';
 import { mountRegistration, REGISTRATION_ROUTES } from '../auth/registration.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Actor } from '../activity/activity.ts';
-import { Approval } from '../approvals/approvals.ts';
+import { Approval } from '../approvals/approval.ts';
 import { ApiKey } from '../keys/api-key.ts';
 import { CatalogDetail } from '../catalog/entry.ts';
 import { ConfigValue } from '../config-values/config-values.ts';

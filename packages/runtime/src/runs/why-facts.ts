@@ -1,4 +1,5 @@
-import type { Approval, Approvals } from '../approvals/approvals.ts';
+import type { Approval } from '../approvals/approval.ts';
+import type { Approvals } from '../approvals/approvals.ts';
 import { historyOf } from '../engine/call.ts';
 import type { CallRecord } from '../engine/call.ts';
 import type { Engine } from '../engine/engine.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Approval } from '../approvals/approvals.ts';
+import type { Approval } from '../approvals/approval.ts';
 import type { QueuedStart } from '../engine/journal/queue.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ConversationMessage } from '../agents/turn/input.ts';
 import { TRIGGER_OWNER } from '../agents/turn/session-store.ts';
 import type { SessionOwner } from '../agents/turn/session-store.ts';
-import { Approval } from '../approvals/approvals.ts';
+import { Approval } from '../approvals/approval.ts';
 import { RunStatus } from '../runs/run.ts';
 
 const COST_OF_TURNS =

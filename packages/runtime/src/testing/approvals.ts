@@ -1,4 +1,4 @@
-import type { Approval, ListedApproval } from '../approvals/approvals.ts';
+import type { Approval, ListedApproval } from '../approvals/approval.ts';
 import type { Life } from './life.ts';
 
 /** Something that waits for a person. */

@@ -1,7 +1,8 @@
 import { requirePermission } from '../../auth/caller.ts';
 import type { Caller } from '../../auth/caller.ts';
 import { requireApprover, toDecider } from '../../approvals/approvers.ts';
-import type { Approval, Approvals } from '../../approvals/approvals.ts';
+import type { Approval } from '../../approvals/approval.ts';
+import type { Approvals } from '../../approvals/approvals.ts';
 import type { Decider } from '../../approvals/approvers.ts';
 import type { Decision } from '../../approvals/decision.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
