@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request as send } from 'node:http';
+import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { keepAttached } from '../../cli/src/dev/tunnel/keep.ts';
@@ -86,6 +87,17 @@ function askAt(at: RunningPlane, { publicUrl }: Opened, { path = '/', headers = 
   });
 }
 
+/** All that is answered to these bytes, until the connection ends. */
+function sendRaw(url: string, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(bytes));
+    socket.on('data', (part) => (text += String(part)));
+    socket.once('error', reject);
+    socket.once('close', () => resolve(text));
+  });
+}
+
 describe.runIf(DATABASE_URL)('a tunnel of two control planes on one database', () => {
   test('answers at both, wherever its box is: bodies, streams and who asks pass as if it were there', async () => {
     const { one, two, open } = await startTwo();
@@ -114,6 +126,49 @@ describe.runIf(DATABASE_URL)('a tunnel of two control planes on one database', (
       });
       expect(streamed).toEqual({ status: 200, text: 'data: first\n\ndata: second\n\n' });
     }
+  });
+
+  test('takes no framing, name or address from what a caller says of its connection', async () => {
+    const { one, two, open } = await startTwo();
+    const tunnel = await open(one);
+    const port = await startBehind(async (request, response) => {
+      let text = '';
+      for await (const chunk of request) text += String(chunk);
+      const { host, 'x-forwarded-for': from, 'x-real-ip': real } = request.headers;
+      response.end(JSON.stringify({ text, host, from, real, method: request.method }));
+    });
+    await attachAt(two, tunnel, port);
+    const { host } = new URL(tunnel.publicUrl);
+    const inner = 'POST /api/v1/orgs HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n';
+    const ask = (framing: string, body: string) =>
+      sendRaw(
+        one.url,
+        `DELETE / HTTP/1.1\r\nhost: ${host}\r\nconnection: transfer-encoding, content-length, host, close\r\n` +
+          `x-forwarded-for: 203.0.113.9\r\nx-real-ip: 203.0.113.9\r\n${framing}\r\n\r\n${body}`,
+      );
+    const chunked = `${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`;
+    for (const [framing, body] of [
+      ['transfer-encoding: chunked', chunked],
+      [`content-length: ${inner.length}`, inner],
+    ] as const) {
+      const answer = await ask(framing, body);
+      expect(answer).toContain(JSON.stringify({ text: inner, host, from: '127.0.0.1', method: 'DELETE' }));
+      // What is asked next has nothing of it before itself.
+      expect(JSON.parse((await askAt(one, tunnel, { body: 'next' })).text)).toMatchObject({ text: 'next', host });
+    }
+  });
+
+  test('is taken again by the control plane that has it, where another took it for a box that had given up', async () => {
+    const { store, one, two, open } = await startTwo();
+    const tunnel = await open(one);
+    await attachAt(one, tunnel, await startBehind((_, response) => response.end('here')));
+    expect((await askAt(two, tunnel)).text).toBe('here');
+    const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, ...store });
+    if (!full) throw new Error('The full mode has a store.');
+    const db = await openStore(full);
+    onTestFinished(() => db.close());
+    await db.run(sql`update plane_tunnels set plane = null, held = null where name = ${tunnel.name}`);
+    await vi.waitUntil(async () => (await askAt(two, tunnel)).text === 'here', { timeout: 5_000 });
   });
 
   test('breaks off at both ends where either goes, and is not asked again and again between them', async () => {

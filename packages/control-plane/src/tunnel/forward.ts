@@ -1,5 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
+import { isIP } from 'node:net';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Log } from '../../../runtime/src/log.ts';
 import { PlaneError } from '../errors.ts';
@@ -24,20 +25,28 @@ export function createForwarder(log: Log): Forwarder {
   };
   return {
     async pass(url, [request, response], passed) {
-      const { protocol, hostname, port } = new URL(url);
+      const { protocol, hostname: inUrl, port } = new URL(url);
+      const hostname = inUrl.replace(/^\[|\]$/g, '');
+      // Its certificate is for where it is reached, not for the name of the tunnel.
+      const servername = isIP(hostname) === 0 ? hostname : '';
       const send = protocol === 'https:' ? https.request : http.request;
       const headers = toHeaders(request, passed);
       const { method = 'GET', url: path = '/' } = request;
       const agent = agents[protocol as 'http:'];
-      const ask = () => send({ agent, hostname: hostname.replace(/^\[|\]$/g, ''), port, method, path, headers });
+      const ask = () => send({ agent, hostname, servername, port, method, path, headers });
       const answer = await beginAnswer(request, response, ask).catch((error: unknown) => {
         log.warn('The control plane that holds a tunnel does not answer.', { url, error });
         refuse([request, response], gone());
       });
       if (!answer) return;
+      const { statusCode = 0 } = answer;
+      // What is at the address by now may be any program.
+      if (statusCode < 200 || statusCode > 599) {
+        answer.destroy();
+        return refuse([request, response], gone());
+      }
       writeTogether(response);
-      // It is one of ours: its status is one of HTTP.
-      response.writeHead(answer.statusCode ?? 502, toAnswerHeaders(answer.headers));
+      response.writeHead(statusCode, toAnswerHeaders(answer.headers));
       response.flushHeaders();
       await passAnswer(answer, response);
     },
@@ -59,13 +68,20 @@ export function elsewhere(): PlaneError {
 
 const MOST_IDLE = 64;
 
+/** Whichever of them `Connection` names: they frame the body, and say which tunnel it is for. */
+const KEPT = new Set(['content-length', 'host']);
+/** What others say of who asks: that is in the header of ours. */
+const SAID_OF_ASKER = /^(?:forwarded|via|x-real-ip|x-forwarded-.*)$/;
+
 function toHeaders({ headers: given }: IncomingMessage, passed: string): OutgoingHttpHeaders {
   const named = listNamed(given.connection);
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(given)) {
-    if (HOP_HEADERS.has(name) && name !== 'transfer-encoding') continue;
-    if (value !== undefined && (!named.has(name) || name === 'content-length')) headers[name] = value;
+    if (value === undefined || HOP_HEADERS.has(name) || SAID_OF_ASKER.test(name)) continue;
+    if (!named.has(name) || KEPT.has(name)) headers[name] = value;
   }
+  // A body that is sent without one would be the beginning of the next request on the connection.
+  if (given['transfer-encoding'] !== undefined) headers['transfer-encoding'] = 'chunked';
   return { ...headers, [PASSED_HEADER]: passed };
 }
 

@@ -8,7 +8,10 @@ export interface Registry {
   take(grant: Grant): Promise<Held | undefined>;
   /** The box is here no more. It may be by now where it was taken later. */
   leave(held: Held): Promise<void>;
-  /** Those whose installation has a newer tunnel, or whose box was taken by another control plane since. */
+  /**
+   * Those whose installation has a newer tunnel, or whose box was taken by another control plane since. One that another took
+   * and has left again is taken once more.
+   */
   findLost(held: readonly Held[]): Promise<ReadonlySet<Held>>;
   /** Which other control plane has the box of that name. Undefined: none. */
   findHolder(name: string): Promise<TunnelHolder | undefined>;

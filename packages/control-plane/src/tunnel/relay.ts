@@ -76,7 +76,7 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const nameOf = (host?: string) => readName(host, domain);
 
-  const requireGood = async (request: IncomingMessage): Promise<Held> => {
+  const requireGood = async (request: IncomingMessage, socket: Duplex): Promise<Held> => {
     if (nameOf(request.headers.host) !== undefined)
       throw new PlaneError('invalid_request', 'A tunnel carries requests and answers alone, no WebSocket.');
     if (request.url?.split('?', 1)[0] !== RELAY_PATH)
@@ -88,6 +88,8 @@ export function createRelay(options: RelayOptions): Relay {
     const end = (await findEnds([grant])).get(grant);
     if (end !== undefined) throw toRefusal(grant, end);
     requireRoom(grant, tunnels.list(), limits);
+    // A box that has given up is at another control plane by now, which must not lose it.
+    requireConnected(socket);
     const held = await registry.take(grant);
     if (!held) throw new PlaneError('tunnel_replaced', 'The installation has another tunnel by now.');
     return held;
@@ -96,7 +98,7 @@ export function createRelay(options: RelayOptions): Relay {
     try {
       // While the store was asked others may have come.
       requireRoom(held.grant, tunnels.list(), limits);
-      if (socket.destroyed) throw new PlaneError('tunnel_closed', 'The connection has gone.');
+      requireConnected(socket);
       sockets.handleUpgrade(request, socket, head, (webSocket) => tunnels.add(held, webSocket));
     } catch (error) {
       tunnels.leave(held);
@@ -132,7 +134,7 @@ export function createRelay(options: RelayOptions): Relay {
     attach(request, socket, head) {
       // Its end may come while the store is asked.
       socket.on('error', () => {});
-      void requireGood(request)
+      void requireGood(request, socket)
         .then((held) => accept(held, request, socket, head))
         .catch((error: unknown) => refuseUpgrade(socket, error, log));
     },
@@ -174,6 +176,10 @@ function readName(host = '', domain: string): string | undefined {
   const name = host.toLowerCase().replace(/\.?(?::\d+)?$/, '');
   const label = name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : '';
   return isName(label) ? label : undefined;
+}
+
+function requireConnected(socket: Duplex): void {
+  if (socket.destroyed) throw new PlaneError('tunnel_closed', 'The connection has gone.');
 }
 
 function toRefusal({ installationId }: Grant, end: End): PlaneError {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '../store/db.ts';
 import { sql } from '../store/sql.ts';
 import type { Sql } from '../store/sql.ts';
-import type { Registry } from './registry.ts';
+import type { Held, Registry } from './registry.ts';
 
 export interface SharedRegistryOptions {
   db: Db;
@@ -14,6 +14,9 @@ export interface SharedRegistryOptions {
 /** Of all control planes on a store. What one of them held that has died is held by none after a minute. */
 export function createSharedRegistry({ db, now, url }: SharedRegistryOptions): Registry {
   const plane = randomUUID();
+  const takeAgain = ({ grant: { name }, id }: Held): Promise<unknown> =>
+    db.run(sql`update plane_tunnels set plane = ${plane}, plane_url = ${url ?? null}, held = ${id}, seen_at = ${now()}
+      where name = ${name} and held is null`);
   return {
     add: ({ installationId, name, expiresAt }) =>
       db.transaction(async (tx) => {
@@ -55,7 +58,11 @@ export function createSharedRegistry({ db, now, url }: SharedRegistryOptions): R
             where installation_id in (${listValues(part.map(({ grant }) => grant.installationId))})`,
         );
         const found = new Map(rows.map((row) => [row.installationId, row]));
-        for (const one of part) if (isLost(one, found.get(one.grant.installationId))) lost.add(one);
+        for (const one of part) {
+          const row = found.get(one.grant.installationId);
+          if (isLost(one, row)) lost.add(one);
+          else if (row?.name === one.grant.name && row.held === null) await takeAgain(one);
+        }
       }
       return lost;
     },
