@@ -21,7 +21,7 @@ export const checkUpgrade = operation({
   ...room,
   id: 'upgrade.check',
   summary:
-    'Lead the newest code through what open runs of earlier code have recorded, and say which it fits; nothing is executed',
+    'Say which unfinished runs of earlier code the newest code fits, by what they have recorded; nothing is executed',
   route: 'GET /api/upgrade',
   kind: 'read',
   permission: 'runs:read',
@@ -34,7 +34,7 @@ export const applyUpgrade = operation({
   ...room,
   id: 'upgrade.apply',
   summary:
-    'Give open runs of earlier code the newest code where it fits what they have recorded; others stay as they are',
+    'Give unfinished runs of earlier code the newest code where it fits what they have recorded; others stay as they are',
   route: 'POST /api/upgrade',
   kind: 'write',
   permission: 'runs:retry',

@@ -105,7 +105,7 @@ export const startWorkflow = operation({
 
 export const listWorkflowChanges = operation({
   id: 'workflows.changes',
-  summary: 'List the versions that open runs of a workflow have of its changes, and which no run needs any more',
+  summary: 'List the versions of its changes that unfinished runs of a workflow have, and which none needs any more',
   route: 'GET /api/workflows/:name/changes',
   tag: 'workflows',
   kind: 'read',
