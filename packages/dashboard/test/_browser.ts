@@ -17,6 +17,8 @@ export interface PageOptions {
   width?: number;
   height?: number;
   theme?: 'light' | 'dark';
+  /** It has a screen that fingers touch. Default false. */
+  hasTouch?: boolean;
   /** `name=value` of who is signed in. */
   cookie?: string;
 }
@@ -33,8 +35,8 @@ export function openBrowser(executablePath: string): OpenPage {
     launched = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
   });
   afterAll(async () => launched?.close());
-  return async (url, { width = 1_440, height = 900, theme = 'light', cookie } = {}) => {
-    const context = await launched.newContext({ viewport: { width, height }, colorScheme: theme });
+  return async (url, { width = 1_440, height = 900, theme = 'light', hasTouch = false, cookie } = {}) => {
+    const context = await launched.newContext({ viewport: { width, height }, colorScheme: theme, hasTouch });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     if (cookie !== undefined) {
       const at = cookie.indexOf('=');

@@ -110,6 +110,37 @@ describeWhen(browser, 'What may pass', (path) => {
     expect((await rules()).map(({ name }) => name)).toEqual(['no addresses']);
   });
 
+  test('a rule is dragged to its place by a finger', async () => {
+    const made: string[] = [];
+    for (const name of ['touched first', 'touched second', 'touched third']) {
+      const check = { kind: 'words', words: ['falcon'] };
+      made.push(
+        (await ask<Rule>('POST /api/guardrails', { name, check, sides: ['agent-output'], action: 'block' })).id,
+      );
+    }
+    const order = async () => (await rules()).map(({ name }) => name).filter((name) => name.startsWith('touched'));
+    const page = await open(served().studio('/guardrails'), { width: 1_024, height: 900, hasTouch: true });
+    const row = (name: string) => page.getByRole('row', { name });
+    await row('touched third').waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    const handle = row('touched third').getByTitle('Drag it to its place');
+    await handle.scrollIntoViewIfNeeded();
+    const [from, to] = [await handle.boundingBox(), await row('touched first').boundingBox()];
+    const x = (from?.x ?? 0) + 6;
+    const y = (from?.y ?? 0) + (from?.height ?? 0) / 2;
+    const end = (to?.y ?? 0) + (to?.height ?? 0) / 2 - 8;
+    const finger = await page.context().newCDPSession(page);
+    const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', at?: number) =>
+      finger.send('Input.dispatchTouchEvent', { type, touchPoints: at === undefined ? [] : [{ x, y: at }] });
+    await touch('touchStart', y);
+    for (let step = 1; step <= 8; step += 1) await touch('touchMove', y + ((end - y) * step) / 8);
+    await keepPicture(page, 'guardrails-touched');
+    await touch('touchEnd');
+    await expect.poll(order).toEqual(['touched third', 'touched first', 'touched second']);
+    expect(await page.evaluate('window.scrollY')).toBe(0);
+    for (const id of made) await served().box.request(`/api/guardrails/${id}`, { method: 'DELETE' });
+  });
+
   test('a rule that a model judges is made of words and labels', async () => {
     const page = await open(served().studio('/guardrails'));
     await page.getByRole('button', { name: 'New rule' }).click();

@@ -19,7 +19,7 @@ const note = defineTool({
 });
 
 /** An agent whose context holds few of its turns, and a model that says what it was asked for. */
-async function openSmall(options: { maxTokens?: number; refuseSummaries?: boolean } = {}) {
+async function openSmall(options: { maxTokens?: number; refuseSummaries?: boolean; summary?: string } = {}) {
   const asked: Asked[] = [];
   let summaries = 0;
   const provider = await startProvider((response, request) => {
@@ -40,7 +40,7 @@ async function openSmall(options: { maxTokens?: number; refuseSummaries?: boolea
       function: { name: 'note', arguments: '{"text":"x"}' },
     };
     if (wantsTool) return response.end(toModelStream([{ tool_calls: [toolCall] }], 'tool_calls'));
-    const content = isSummary ? `SUMMARY ${++summaries}` : `Heard: ${last?.content?.slice(0, 20)}`;
+    const content = isSummary ? (options.summary ?? `SUMMARY ${++summaries}`) : `Heard: ${last?.content?.slice(0, 20)}`;
     return response.end(toModelStream([{ reasoning_content: 'Let me think.' }, { content }]));
   });
   const helper = defineDeepAgent({
@@ -93,6 +93,30 @@ describe('a conversation that outgrows the context', () => {
     expect(steps.flat()).toContainEqual(
       expect.objectContaining({ kind: 'model', name: 'compact', status: 'completed' }),
     );
+  });
+
+  test('has no value in its summary that a rule masks, wherever it is kept', async () => {
+    const CARD = '4111 1111 1111 1111';
+    const { box, asked } = await openSmall({ summary: `They pay with ${CARD}.` });
+    const { body: rule } = await call(box, 'POST /api/guardrails', {
+      name: 'no cards in summaries',
+      check: { kind: 'pii', kinds: ['card'] },
+      sides: ['agent-output'],
+      action: 'mask',
+    });
+    try {
+      for (const n of [1, 2, 3, 4, 5]) expect(await say(box, 'masked', `${n} ${LONG}`)).toBe(200);
+      expect((await read(box, 'masked')).summary?.text).toMatch(/They pay with \[card\]\./);
+      expect(asked.at(-1)?.messages[0]?.content).toContain('They pay with [card].');
+      expect(JSON.stringify(asked)).not.toContain(CARD);
+      const { items } = (await call<{ items: { runId: string }[] }>(box, 'GET /api/sessions/masked/runs?agent=helper'))
+        .body;
+      const steps = await Promise.all(items.map(({ runId }) => call(box, `GET /api/runs/${runId}/steps`)));
+      expect(JSON.stringify(steps)).toMatch(/"compact".*They pay with \[card\]\./);
+      expect(JSON.stringify([steps, box.logs])).not.toContain(CARD);
+    } finally {
+      await box.request(`/api/guardrails/${String(rule.id)}`, { method: 'DELETE' });
+    }
   });
 
   test('keeps every message, and its summary over a restart', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineDeepAgent, defineScorer, svc } from '../src/index.ts';
 import type { ScorerDefinition, ScorerSubject } from '../src/index.ts';
-import { call, setupBoxes, toProgram } from './_setup.ts';
+import { call, json, setupBoxes, startProvider, toModelStream, toProgram, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 type Body = Record<string, unknown>;
@@ -147,3 +147,54 @@ test.each<[object, string]>([
 ])('defineScorer(%j) says what is wrong', (definition, said) => {
   expect(() => defineScorer(definition as ScorerDefinition)).toThrow(said);
 });
+
+test('a live turn is scored once it has ended, and no turn waits for what scores another', async () => {
+  const statuses: unknown[] = [];
+  const answers: (() => void)[] = [];
+  const scores: (() => void)[] = [];
+  const provider = await startProvider((response) => {
+    answers.push(() =>
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).end(toModelStream([{ content: 'Good day.' }])),
+    );
+  });
+  const name = newName();
+  const listTurns = async () => (await call<{ items: Body[] }>(box, `GET /api/runs?name=${name}`)).body.items;
+  const held = defineScorer({
+    timeout: 60_000,
+    async score() {
+      statuses.push((await listTurns()).at(-1)?.status);
+      await new Promise<void>((resolve) => scores.push(resolve));
+      return 1;
+    },
+  });
+  const box = await boxes.open({
+    agents: { [name]: defineDeepAgent({ name }) },
+    scorers: { held },
+    provider: { baseUrl: provider.url },
+  });
+  await create(box, 'suites', { name, scorers: [code('held')], online: { agent: name, share: 1 } });
+  const say = async (): Promise<string> => {
+    const body = { model: name, messages: [{ role: 'user', content: 'Hello.' }] };
+    const headers = { authorization: 'Bearer dev' };
+    return (await box.request('/wire-a/v1/chat/completions', json(body, { headers }))).text();
+  };
+  const first = say();
+  await until(() => answers.length === 1);
+  expect((await listTurns())[0]?.status).toBe('running');
+  expect(statuses).toEqual([]);
+  answers.shift()?.();
+  expect(await first).toContain('Good day.');
+  await until(() => scores.length === 1, 20_000);
+  expect(statuses).toEqual(['completed']);
+  // The first one is still being scored.
+  const second = say();
+  await until(() => answers.length === 1);
+  answers.shift()?.();
+  expect(await second).toContain('Good day.');
+  expect(scores).toHaveLength(1);
+  scores.shift()?.();
+  await until(() => scores.length === 1, 20_000);
+  scores.shift()?.();
+  const listed = async () => (await call<{ items: Body[] }>(box, `GET /api/evals/runs?suite=${name}`)).body.items;
+  await until(async () => ((await listed())[0]?.summary as { passed?: number } | undefined)?.passed === 2, 20_000);
+}, 60_000);

@@ -29,6 +29,8 @@ interface Held {
   again: Counts;
   /** What the turn has said. */
   says: { approved: string; rejected: string | undefined };
+  /** What the model has read last, of a result that waits. */
+  reads?: { approved: string; rejected: string };
 }
 type Counts = readonly [models: number, effects: number];
 
@@ -85,6 +87,7 @@ const HELD: Record<string, Held> = {
     rejected: [2, 1],
     again: [0, 1],
     says: { approved: 'Done.', rejected: 'Done.' },
+    reads: { approved: 'paid', rejected: 'The guardrail "hold paid" withholds this result.' },
   },
 };
 
@@ -180,6 +183,9 @@ function describeDeaths(next: () => Promise<Worker>): void {
     expect(run).toMatchObject(said === undefined ? { status: 'failed', error } : { status: 'completed', error: null });
     expect(counts()).toEqual(toTotal(isApproved ? held.approved : held.rejected));
     expect(await pending()).toEqual([]);
+    const read = isApproved ? held.reads?.approved : held.reads?.rejected;
+    const last = model.requests.at(-1)?.messages.findLast(({ role }) => role === 'tool');
+    expect(read === undefined ? undefined : last?.content).toBe(read);
     // What is done again has the key it had.
     expect(new Set(listEffects(n)).size).toBeLessThanOrEqual(1);
     // A workflow says nothing.

@@ -67,7 +67,7 @@ test('a result as large as one may be is held with a rule of a long name, and re
   expect(messages.at(-1)).toMatchObject({ role: 'tool', content: answer });
 });
 
-test('a text that waits is read by no model over MCP, until it is approved', async () => {
+test('an approval shows a text that waits to no model over MCP, until it is approved; its run has it', async () => {
   const { box, name, rule } = await open('agent-input');
   const held = await ask(box, name, 'say:A falcon.');
   const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
@@ -82,6 +82,8 @@ test('a text that waits is read by no model over MCP, until it is approved', asy
   expect(before).not.toContain('A falcon');
   expect(before).toContain('A guardrail holds this text.');
   expect(before).toContain(rule);
+  const run = await callTool(client, 'call_read_operation', { operation: 'runs.get', input: { id: held.runId } });
+  expect(run.text).toContain('A falcon');
   expect(held.payload).toMatchObject({ messages: [{ text: 'say:A falcon.' }] });
   await decide(box, held, 'approve');
   await finish(box, held.runId);

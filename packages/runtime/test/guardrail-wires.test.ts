@@ -59,7 +59,11 @@ async function openScripted(guardrails: GuardrailDefinition[] = []): Promise<Scr
     execute: ({ text }) => `noted ${text}`,
   });
   const helper = defineDeepAgent({ name: agent, tools: { note }, guardrails });
-  const box = await boxes.open({ agents: { [agent]: helper }, provider: { baseUrl: provider.url } });
+  const box = await boxes.open({
+    agents: { [agent]: helper },
+    workflows: { [agent]: { run: (input: unknown) => input } },
+    provider: { baseUrl: provider.url },
+  });
   return {
     box,
     agent,
@@ -72,9 +76,11 @@ async function openScripted(guardrails: GuardrailDefinition[] = []): Promise<Scr
   };
 }
 
-const addRule = async ({ box, agent }: Scripted, more: Body) => {
+const addRule = async ({ box, agent }: Scripted, more: Body): Promise<string> => {
   const rule = { name: `wires-${++names}`, attachment: { kind: 'agent', name: agent }, ...more };
-  expect((await call(box, 'POST /api/guardrails', rule)).status).toBe(201);
+  const { status, body } = await call<{ id: string }>(box, 'POST /api/guardrails', rule);
+  expect(status).toBe(201);
+  return body.id;
 };
 const SIDES = ['agent-output', 'tool-call', 'tool-result'] as const;
 const WORDS = { kind: 'words', words: ['forbidden'] };
@@ -171,6 +177,61 @@ test.each([
     expect(JSON.stringify(scripted.box.logs)).not.toContain(value);
   }
 });
+
+const anyVerdict = fc.record({
+  text: fc.oneof(anyText, fc.constantFrom('see the weather', '4111 1111 1111 1112', 'ada.l at example.com')),
+  sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 5 }),
+});
+
+test.each(['mask', 'block'])(
+  'a text that a rule would %s has one verdict on every wire and as the input of a workflow',
+  async (action) => {
+    const scripted = await openScripted();
+    const { box, agent } = scripted;
+    const attachment = { kind: 'workspace' };
+    const id = await addRule(scripted, { check: KINDS, sides: ['workflow-input', 'agent-output'], action, attachment });
+    const seen = new Set<string>();
+    /** The reason of what was found since: '' where nothing was. */
+    const findReason = async (): Promise<string> => {
+      type Hits = { items: { id: string; ruleId: string; reason: string }[] };
+      const { items } = (await call<Hits>(box, 'GET /api/guardrails/hits?limit=100')).body;
+      const fresh = items.filter((hit) => hit.ruleId === id && !seen.has(hit.id));
+      for (const hit of fresh) seen.add(hit.id);
+      return fresh.map(({ reason }) => reason).join(' ');
+    };
+    const verdicts = new Set<boolean>();
+    try {
+      await fc.assert(
+        fc.asyncProperty(anyVerdict, async ({ text, sizes }) => {
+          const start = await call(box, `POST /api/workflows/${agent}/start`, text);
+          const reason = await findReason();
+          const isBlocked = start.status === 422;
+          expect(isBlocked).toBe(action === 'block' && reason !== '');
+          verdicts.add(reason !== '');
+          const run = isBlocked ? undefined : await call(box, `GET /api/runs/${String(start.body.runId)}`);
+          for (const wire of NAMES) {
+            let at = 0;
+            scripted.play([{ kind: 'text', text }], () => sizes[at++ % sizes.length] as number);
+            const { status, body } = await scripted.ask(wire);
+            const said = toSaid(body).text;
+            expect([wire, status, body.includes(WIRES[wire].refused), await findReason()]).toEqual([
+              wire,
+              200,
+              isBlocked,
+              reason,
+            ]);
+            const passes = run ? said === run.body.input : said !== text && text.startsWith(said);
+            expect([wire, said, passes]).toEqual([wire, said, true]);
+          }
+        }),
+        { numRuns: 12, seed: Number(process.env.SVC_TEST_GUARDRAILS_SEED ?? 7) },
+      );
+      expect(verdicts.size).toBe(2);
+    } finally {
+      await box.request(`/api/guardrails/${id}`, { method: 'DELETE' });
+    }
+  },
+);
 
 // --- internal ---
 

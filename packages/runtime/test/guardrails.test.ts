@@ -359,6 +359,22 @@ describe('what an agent says', () => {
     expect(ran).toHaveLength(1);
   });
 
+  test('what a sub-agent answers is judged as its output, and not as a result of the turn above', async () => {
+    const name = newName();
+    const lead = defineDeepAgent({ name, subagents: [{ name: 'child', description: 'Does it.' }] });
+    const box = await boxes.open({ agents: { [name]: lead } });
+    const task = JSON.stringify({ subagent_type: 'child', description: 'say:It is ada@example.com.' });
+    const read = async () => {
+      await ask(box, name, `tool:task ${task}; say:Done.`);
+      return box.model.requests.at(-1)?.messages.at(-1);
+    };
+    await create(box, { ...of('agent', name), sides: ['tool-result'], check: CARDS, action: 'mask' });
+    expect(await read()).toMatchObject({ role: 'tool', content: 'It is ada@example.com.' });
+    const { id } = await create(box, { ...of('agent', name), sides: ['agent-output'], check: CARDS, action: 'mask' });
+    expect(await read()).toMatchObject({ role: 'tool', content: 'It is [email].' });
+    expect(await hitsOf(box, id)).toContainEqual(expect.objectContaining({ place: `agent ${name}/child` }));
+  });
+
   test('what needs all of it is judged before any of it is sent', async () => {
     const name = newName();
     const box = await boxes.open({ agents: { [name]: defineDeepAgent({ name }) } });

@@ -285,6 +285,55 @@ test('a turn whose texts have waited has each call of a tool once, and what it w
   }
 });
 
+test('what a rule masks is in no span, whichever side of a turn it is on', async () => {
+  const CARD = '4111 1111 1111 1111';
+  const collector = await startCollector();
+  const call1 = { index: 0, id: 'c1', type: 'function', function: { name: 'pay', arguments: `{"note":"to ${CARD}"}` } };
+  const replies = [
+    toModelStream(
+      [{ reasoning_content: `Hm ${CARD}` }, { content: `I see ${CARD}.` }, { tool_calls: [call1] }],
+      'tool_calls',
+    ),
+    toModelStream([{ content: `Paid by ${CARD}.` }]),
+  ];
+  const provider = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(replies.shift());
+  });
+  const pay = defineTool({
+    description: 'Pay.',
+    inputSchema: z.object({ note: z.string() }),
+    execute: ({ note }) => ({ note, card: CARD }),
+  });
+  const agents = { payer: defineDeepAgent({ name: 'payer', tools: { pay } }) };
+  const env = { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' };
+  const box = await openTold(collector, env, { agents, provider: { baseUrl: provider.url } });
+  const rule = {
+    name: 'told masks',
+    check: { kind: 'pii', kinds: ['card'] },
+    sides: ['agent-input', 'agent-output', 'tool-call', 'tool-result'],
+    action: 'mask',
+    attachment: { kind: 'agent', name: 'payer' },
+  };
+  expect((await call(box, 'POST /api/guardrails', rule)).status).toBe(201);
+  const body = { model: 'payer', messages: [{ role: 'user', content: `My card is ${CARD}` }] };
+  await (
+    await box.request('/wire-a/v1/chat/completions', json(body, { headers: { authorization: 'Bearer any' } }))
+  ).text();
+  expect(replies).toEqual([]);
+  await collector.untilSpan(isNamed('invoke_agent payer'));
+  await box.shut();
+  const [first, last] = collector.spans.filter(isNamed('chat test/scripted'));
+  expect(first?.attributes['gen_ai.input.messages']).toContain('My card is [card]');
+  expect(first?.attributes['gen_ai.output.messages']).toContain('I see [card].');
+  expect(last?.attributes['gen_ai.output.messages']).toContain('Paid by [card].');
+  const tool = collector.spans.find(isNamed('execute_tool pay'));
+  expect(tool?.attributes).toMatchObject({
+    'gen_ai.tool.call.arguments': '{"note":"to [card]"}',
+    'gen_ai.tool.call.result': '{"note":"to [card]","card":"[card]"}',
+  });
+  expect(collector.text()).not.toContain('4111');
+});
+
 test('a model call carries the place of its span to the provider', async () => {
   const collector = await startCollector();
   const seen: unknown[] = [];

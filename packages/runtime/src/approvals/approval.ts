@@ -168,7 +168,7 @@ interface Brief {
 }
 
 const WITHHELD =
-  'A guardrail holds this text. A person reads it in the inbox, and no model before they have approved it.';
+  'A guardrail holds this text. A person reads it in the inbox; a model does not read it here before it is approved.';
 
 function toAction(asked: AskedDetail, { timedOut, decision, input }: ApprovalEvent): string {
   if (timedOut) return 'expired';

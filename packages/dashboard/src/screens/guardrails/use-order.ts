@@ -40,16 +40,18 @@ export function useOrder(rules: readonly Rule[]) {
     button?.focus();
     pressed.current = undefined;
   }, [inOrder]);
-  const drop = () => {
-    if (dragged) moveTo(dragged, dragged.to);
-    setDragged(undefined);
-  };
-  const drag = (rule: Rule, { currentTarget, clientY }: PointerEvent<HTMLElement>) => {
+  const placeAt = (rule: Rule, { currentTarget, clientY }: PointerEvent<HTMLElement>): number => {
     const rows = [...(currentTarget.closest('tbody')?.rows ?? [])].slice(declared);
     const above = rows.filter((row) => clientY > middleOf(row)).length;
     // Its own row counts where it is dragged down.
-    const to = above - (above > placeOf(rule) ? 1 : 0);
-    setDragged({ id: rule.id, name: rule.name, to });
+    return above - (above > placeOf(rule) ? 1 : 0);
+  };
+  const drag = (rule: Rule, event: PointerEvent<HTMLElement>) =>
+    setDragged({ id: rule.id, name: rule.name, to: placeAt(rule, event) });
+  // Where it is let go of: what has moved it there may not be shown yet.
+  const drop = (rule: Rule, event: PointerEvent<HTMLElement>) => {
+    if (dragged?.id === rule.id) moveTo(rule, placeAt(rule, event));
+    setDragged(undefined);
   };
   return {
     error: order.error,
@@ -70,7 +72,7 @@ export function useOrder(rules: readonly Rule[]) {
         setDragged({ id: rule.id, name: rule.name, to: placeOf(rule) });
       },
       onPointerMove: (event: PointerEvent<HTMLElement>) => dragged?.id === rule.id && drag(rule, event),
-      onPointerUp: drop,
+      onPointerUp: (event: PointerEvent<HTMLElement>) => drop(rule, event),
       onPointerCancel: () => setDragged(undefined),
     }),
     markOf(rule: Rule) {
