@@ -140,7 +140,7 @@ describe.runIf(DATABASE_URL)('a tunnel of two control planes on one database', (
     await attachAt(two, tunnel, port);
     const { host } = new URL(tunnel.publicUrl);
     const inner = 'POST /api/v1/orgs HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n';
-    const ask = (framing: string, body: string) =>
+    const askRaw = (framing: string, body: string) =>
       sendRaw(
         one.url,
         `DELETE / HTTP/1.1\r\nhost: ${host}\r\nconnection: transfer-encoding, content-length, host, close\r\n` +
@@ -151,7 +151,7 @@ describe.runIf(DATABASE_URL)('a tunnel of two control planes on one database', (
       ['transfer-encoding: chunked', chunked],
       [`content-length: ${inner.length}`, inner],
     ] as const) {
-      const answer = await ask(framing, body);
+      const answer = await askRaw(framing, body);
       expect(answer).toContain(JSON.stringify({ text: inner, host, from: '127.0.0.1', method: 'DELETE' }));
       // What is asked next has nothing of it before itself.
       expect(JSON.parse((await askAt(one, tunnel, { body: 'next' })).text)).toMatchObject({ text: 'next', host });
