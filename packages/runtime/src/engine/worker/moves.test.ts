@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { newJournalPath, step, until, useBenches } from '../_setup.ts';
 import type { Bench, Code } from '../_setup.ts';
 import type { EngineOptions } from '../engine.ts';
+import { requestApproval } from '../primitives/approval.ts';
 import { createHook } from '../primitives/hook.ts';
 import { sleep } from '../primitives/sleep.ts';
 import { wrapJournal } from '../stores/wrap.ts';
@@ -132,6 +133,34 @@ test.each(STOPS)('newest code that %s stops, and is not given to the run', async
   const opened = await openEdited(order, { order: newest as Code[string] });
   const runId = await park(opened);
   expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'stops', stop });
+  expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'stops', stop });
+  expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', movedAt: null });
+});
+
+const UNANSWERED: [string, Code['order'], Code['order'], Record<string, unknown>][] = [
+  [
+    'an approval beside the one it waits for',
+    () => Promise.all([requestApproval({ title: 'finance' }), requestApproval({ title: 'legal' })]),
+    async () => [await requestApproval({ title: 'finance' }), await ship()],
+    { code: 'code_changed', call: 2, called: null },
+  ],
+  [
+    'a hook that was raced with a time',
+    () => Promise.race([sleep('3 days'), createHook({ token: 'go' })]),
+    async () => [await sleep('3 days'), await ship()],
+    { code: 'code_changed', call: 1, recorded: 'hook', called: null },
+  ],
+  [
+    'a step that has been answered beside the wait',
+    () => Promise.all([requestApproval({ title: 'legal' }), ship()]),
+    async () => requestApproval({ title: 'legal' }),
+    { code: 'code_changed', call: 2, recorded: 'test.workflow.ts#ship', called: null },
+  ],
+];
+
+test.each(UNANSWERED)('newest code that does not make %s stops', async (_name, old, newest, stop) => {
+  const opened = await openEdited({ order: old as Code[string] }, { order: newest as Code[string] });
+  const runId = await park(opened);
   expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'stops', stop });
   expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', movedAt: null });
 });
