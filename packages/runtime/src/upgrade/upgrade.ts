@@ -116,7 +116,7 @@ async function moveAtRest(
 ): Promise<MoveCheck | undefined> {
   for (;;) {
     const check = await engine.move(runId, signal);
-    const waits = check?.outcome === 'busy' && check.run.status === 'waiting';
+    const waits = check?.stop?.code === 'run_busy' && check.run.status === 'waiting';
     if (!waits || performance.now() > until || signal.aborted) return check;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }

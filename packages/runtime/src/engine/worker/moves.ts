@@ -15,6 +15,7 @@ import type { ResolvedRun } from './loading.ts';
 import { stopOf, toStop } from './move-stops.ts';
 import type { MoveStop } from './move-stops.ts';
 import type { Publisher } from './publisher.ts';
+import type { Replicas } from './replicas.ts';
 import type { Signals } from './signals.ts';
 
 /** How the newest code of a run stands to what the run has recorded. */
@@ -24,7 +25,8 @@ export interface MoveCheck {
   /**
    * `current`: the run has the newest code. `safe`: the newest leads to where the run is, by the same calls. `stops`: it does
    * not, and `stop` says where. `unchecked`: that could not be found out, and `stop` says why. Of a move also `moved`, and
-   * `busy`: a process has the run at work, or something happened to it meanwhile.
+   * `busy`: a process has the run at work, or something happened to it meanwhile. Of either `busy`, with the stop
+   * `replicas_differ`: another replica that lives serves the code of the run, and which of the two is newer is not known here.
    */
   outcome: 'current' | 'safe' | 'stops' | 'unchecked' | 'moved' | 'busy';
   /** Of the newest code; null: there is none that loads. */
@@ -34,7 +36,7 @@ export interface MoveCheck {
 
 /** Gives runs that go on with the code they began with the newest code, where that fits what they have recorded. */
 export interface Moves {
-  /** Unfinished runs whose code is none that this process serves, by id: up to `limit` behind `after`. */
+  /** Unfinished runs whose code is none that this process or another replica serves, by id: up to `limit` behind `after`. */
   listOld(page: { limit: number; after?: string }): Promise<RunRow[]>;
   /**
    * Leads the newest code of a run through what the run has recorded. No step is executed, nothing is written, and no model is
@@ -57,6 +59,7 @@ export interface MovesOptions {
   live: Pick<LiveRuns, 'get'>;
   signals: Pick<Signals, 'signal'>;
   publisher: Pick<Publisher, 'run'>;
+  replicas: Pick<Replicas, 'hasCodeOf' | 'listElsewhere'>;
   /** The newest code of a run, whose body may be led through a history beside the run itself. Throws why it cannot be had. */
   resolve(run: ResolvedRun): Promise<Body>;
   /** The hashes of the code this process serves. */
@@ -64,7 +67,7 @@ export interface MovesOptions {
 }
 
 export function createMoves(options: MovesOptions): Moves {
-  const { journal, clock, live, signals, publisher } = options;
+  const { journal, clock, live, signals, publisher, replicas } = options;
   const alone = createQueue();
 
   const checkMove: Moves['checkMove'] = async (runId, signal) => {
@@ -74,6 +77,8 @@ export function createMoves(options: MovesOptions): Moves {
       const body = await options.resolve(run);
       const { codeHash } = body;
       if (codeHash === run.codeHash) return { run, outcome: 'current', codeHash, stop: null };
+      // While a release rolls out, what is newest here may be older than what the run has.
+      if (await replicas.hasCodeOf(run)) return { run, outcome: 'busy', codeHash, stop: DIFFER };
       const stop = await alone(() => replayOn(options, run, body, signal));
       return { run, codeHash, outcome: stop ? (stop.isUnknown ? 'unchecked' : 'stops') : 'safe', stop: stop ?? null };
     } catch (error) {
@@ -93,7 +98,8 @@ export function createMoves(options: MovesOptions): Moves {
 
   return {
     async listOld(page) {
-      const ids = await journal.moves.list(options.codes(), page);
+      const served = [...options.codes(), ...(await replicas.listElsewhere())];
+      const ids = await journal.moves.list(served, page);
       const found = new Map((await journal.getRuns(ids)).map((run) => [run.runId, run]));
       return ids.flatMap((id) => found.get(id) ?? []);
     },
@@ -129,13 +135,16 @@ const CHECK_BYTES = 64 * 1024 * 1024;
 const CHECK_MS = 10_000;
 const PATIENCE_MS = 2_000;
 
+const NO_CALL = { call: null, recorded: null, called: null, at: null };
 const BUSY: MoveStop = {
+  ...NO_CALL,
   code: 'run_busy',
   message: 'A process has the run at work. It is moved once it rests: where it waits for longer than 5 seconds.',
-  call: null,
-  recorded: null,
-  called: null,
-  at: null,
+};
+const DIFFER: MoveStop = {
+  ...NO_CALL,
+  code: 'replicas_differ',
+  message: 'Another replica serves the code this run has. Ask again once all replicas have the same code.',
 };
 
 /** Undefined: the body comes to where the run is. */
@@ -167,7 +176,7 @@ async function replayOn(
 
 function tooLarge(): MoveStop {
   const message = `The run has recorded more than ${CHECK_BYTES / 1024 / 1024} MiB, which is not read to check it.`;
-  return { code: 'run_too_large', message, isUnknown: true, call: null, recorded: null, called: null, at: null };
+  return { ...NO_CALL, code: 'run_too_large', message, isUnknown: true };
 }
 
 /** What the row knows of. Undefined: it is too much. */
