@@ -52,7 +52,7 @@ export interface ReplayOptions {
   run: RunRow;
   records: JournalRecord[];
   body: Body;
-  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl'>;
+  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl' | 'redact'>;
   /** The body has been given the answer of a call. */
   onAnswer?(call: ReplayCall): void;
   /** Waited for before the next answer is given. */
@@ -256,9 +256,10 @@ function toTurns(beforeNext: (() => Promise<void>) | undefined): Turns {
 }
 
 /** A body asks the box itself for addresses alone; all else it does in steps, which do not begin. */
-function toAmbient(known: ReplayOptions['ambient']): Ambient {
-  const own = { log() {}, redact: (_input: string, text: string) => text };
-  return new Proxy({ ...own, ...known } as unknown as Ambient, {
+function toAmbient({ webhookUrl, startUrl, redact }: ReplayOptions['ambient']): Ambient {
+  // By name: whoever asks may have the whole box in hand.
+  const known = { webhookUrl, startUrl, log() {}, redact: redact ?? ((_input: string, text: string) => text) };
+  return new Proxy(known as unknown as Ambient, {
     get(target, key) {
       if (key in target) return Reflect.get(target, key) as unknown;
       throw new Error(`A replay has no box to ask for "${String(key)}".`);

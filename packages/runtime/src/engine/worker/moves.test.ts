@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { codeLog } from '../../logs/code-log.ts';
 import { newJournalPath, step, until, useBenches } from '../_setup.ts';
-import type { Bench, Code } from '../_setup.ts';
+import type { Bench, BenchOptions, Code } from '../_setup.ts';
 import type { EngineOptions } from '../engine.ts';
 import { requestApproval } from '../primitives/approval.ts';
 import { createHook } from '../primitives/hook.ts';
@@ -10,7 +11,7 @@ import { wrapJournal } from '../stores/wrap.ts';
 const bench = useBenches();
 
 /** Two kinds of code in one process: what runs begin with, and the newest. Counts the steps that are executed. */
-function openEdited(old: Code, newest: Code, options: Partial<EngineOptions> = {}): Promise<Bench> {
+function openEdited(old: Code, newest: Code, options: Partial<EngineOptions> & BenchOptions = {}): Promise<Bench> {
   return bench(newJournalPath(), old, {
     codeHash: 'old',
     codes: () => ['newest'],
@@ -211,6 +212,63 @@ test('what happens between the judgement and the move keeps the run as it is', a
   );
   expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'busy' });
   expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', owner: 'other', movedAt: null });
+});
+
+test('a check of a run that has not begun logs nothing', async () => {
+  const opened = await openEdited(
+    order,
+    {
+      async order() {
+        codeLog.info('begins');
+        return charge(100);
+      },
+    },
+    { maxLive: 0 },
+  );
+  const { runId } = await opened.start('order');
+  expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'safe' });
+  expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'safe' });
+  expect(opened.logged).toEqual([]);
+});
+
+test('a secret in what the newest code throws is not told', async () => {
+  const opened = await openEdited(
+    order,
+    {
+      async order() {
+        throw new Error('No tenant for s3cret.');
+      },
+    },
+    { redact: (_input, text) => text.replaceAll('s3cret', '***') },
+  );
+  const { stop } = (await opened.engine.checkMove(await park(opened))) ?? {};
+  expect(stop?.message).toContain('No tenant for ***.');
+});
+
+test('a run that another process has is busy before its history is read', async () => {
+  const path = newJournalPath();
+  const first = await bench(path, order, { codeHash: 'old' });
+  const runId = await park(first);
+  await first.close();
+  const { openSqliteJournal } = await import('../stores/sqlite/journal.ts');
+  let reads = 0;
+  const journal = await openSqliteJournal({ path });
+  await journal.hooks.resume('go', '[1]');
+  await journal.claimRun(runId, { owner: 'other', leaseMs: 60_000 });
+  const counted = wrapJournal(journal, (name, call) => {
+    if (name === 'listRecords') reads += 1;
+    return call();
+  });
+  const opened = await bench({ open: async () => counted }, order, {
+    exclusive: false,
+    codeHash: 'old',
+    codes: () => ['newest'],
+    resolveNewest: async () => ({ run: order.order as never, codeHash: 'newest', durability: 'process' }),
+  });
+  expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'busy', stop: { code: 'run_busy' } });
+  expect(reads).toBe(0);
+  expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'safe' });
+  expect(reads).toBeGreaterThan(0);
 });
 
 test('runs that have ended, and such as have the newest code, are not listed', async () => {

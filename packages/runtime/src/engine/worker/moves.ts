@@ -10,6 +10,7 @@ import type { RunRow } from '../journal/run.ts';
 import type { LargeValues } from '../large-values.ts';
 import { isStoreDown } from '../persist.ts';
 import { replay } from '../run/replay.ts';
+import { redactFor } from '../values/redact.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { ResolvedRun } from './loading.ts';
 import { stopOf, toStop } from './move-stops.ts';
@@ -55,7 +56,7 @@ export interface MovesOptions {
   journal: Pick<Journal, 'getRun' | 'getRuns' | 'listRecords' | 'moves'>;
   clock: StoreClock;
   large: Pick<LargeValues, 'whole'>;
-  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl'>;
+  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl' | 'redact'>;
   live: Pick<LiveRuns, 'get'>;
   signals: Pick<Signals, 'signal'>;
   publisher: Pick<Publisher, 'run'>;
@@ -70,7 +71,8 @@ export function createMoves(options: MovesOptions): Moves {
   const { journal, clock, live, signals, publisher, replicas } = options;
   const alone = createQueue();
 
-  const checkMove: Moves['checkMove'] = async (runId, signal) => {
+  /** @param isMove what cannot be moved as it is need not be judged */
+  const judge = async (runId: string, { isMove, signal }: Judged): Promise<MoveCheck | undefined> => {
     const run = await journal.getRun(runId);
     if (!run || isFinal(run.status)) return undefined;
     try {
@@ -79,11 +81,12 @@ export function createMoves(options: MovesOptions): Moves {
       if (codeHash === run.codeHash) return { run, outcome: 'current', codeHash, stop: null };
       // While a release rolls out, what is newest here may be older than what the run has.
       if (await replicas.hasCodeOf(run)) return { run, outcome: 'busy', codeHash, stop: DIFFER };
+      if (isMove && run.owner !== null) return { run, outcome: 'busy', codeHash, stop: BUSY };
       const stop = await alone(() => replayOn(options, run, body, signal));
       return { run, codeHash, outcome: stop ? (stop.isUnknown ? 'unchecked' : 'stops') : 'safe', stop: stop ?? null };
     } catch (error) {
       if (isStoreDown(error)) throw error;
-      const stop = toStop(error);
+      const stop = toStop(error, redactFor(options.ambient, run));
       return { run, outcome: stop.isUnknown ? 'unchecked' : 'stops', codeHash: null, stop };
     }
   };
@@ -103,10 +106,10 @@ export function createMoves(options: MovesOptions): Moves {
       const found = new Map((await journal.getRuns(ids)).map((run) => [run.runId, run]));
       return ids.flatMap((id) => found.get(id) ?? []);
     },
-    checkMove,
+    checkMove: (runId, signal) => judge(runId, { isMove: false, signal }),
     async move(runId, signal) {
       await letRest(runId);
-      const check = await checkMove(runId, signal);
+      const check = await judge(runId, { isMove: true, signal });
       if (check?.outcome !== 'safe' || check.codeHash === null) return check;
       const { run, codeHash } = check;
       const { epoch, seq, codeHash: from } = run;
@@ -130,6 +133,11 @@ export function waitsForCode({ status, waitingFor }: Pick<RunRow, 'status' | 'wa
 }
 
 // --- internal ---
+
+interface Judged {
+  isMove: boolean;
+  signal: AbortSignal | undefined;
+}
 
 const CHECK_BYTES = 64 * 1024 * 1024;
 const CHECK_MS = 10_000;
@@ -171,7 +179,8 @@ async function replayOn(
     patienceMs: PATIENCE_MS,
     signal: signal ? AbortSignal.any([signal, timeUp]) : timeUp,
   });
-  return stopOf(run, end, { isLate: timeUp.aborted, isLeft: signal?.aborted === true });
+  const redact = redactFor(ambient, run);
+  return stopOf(run, end, { isLate: timeUp.aborted, isLeft: signal?.aborted === true, redact });
 }
 
 function tooLarge(): MoveStop {
