@@ -214,6 +214,25 @@ test('what happens between the judgement and the move keeps the run as it is', a
   expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', owner: 'other', movedAt: null });
 });
 
+test('of a run that another request has moved meanwhile it is told that it has the code', async () => {
+  const path = newJournalPath();
+  const first = await bench(path, order, { codeHash: 'old' });
+  const runId = await park(first);
+  await first.close();
+  const { openSqliteJournal } = await import('../stores/sqlite/journal.ts');
+  const journal = await openSqliteJournal({ path });
+  const twice = wrapJournal(journal, async (name, call) => {
+    if (name === 'moves.move') await call();
+    return call();
+  });
+  const opened = await bench({ open: async () => twice }, order, {
+    codeHash: 'old',
+    codes: () => ['newest'],
+    resolveNewest: async () => ({ run: order.order as never, codeHash: 'newest', durability: 'process' }),
+  });
+  expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'current', stop: null });
+});
+
 test('a check of a run that has not begun logs nothing', async () => {
   const opened = await openEdited(
     order,

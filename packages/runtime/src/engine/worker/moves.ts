@@ -115,8 +115,12 @@ export function createMoves(options: MovesOptions): Moves {
       const { epoch, seq, codeHash: from } = run;
       const frees = run.status === 'blocked' || waitsForCode(run);
       // A crash before it leaves the run as it was, and one behind it a run that has been moved.
-      if (!(await journal.moves.move({ runId, epoch, seq, from, to: codeHash, frees })))
+      if (!(await journal.moves.move({ runId, epoch, seq, from, to: codeHash, frees }))) {
+        const now = await journal.getRun(runId);
+        // Another request has moved it meanwhile.
+        if (now?.codeHash === codeHash) return { run: now, outcome: 'current', codeHash, stop: null };
         return { ...check, outcome: 'busy', stop: BUSY };
+      }
       if (frees) {
         publisher.run('run.resumed', run, 'queued');
         signals.signal(runId);
