@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startDev } from '../src/dev/start.ts';
 import { runCli } from './_run.ts';
-import { readDocument, readError } from './_setup.ts';
+import { readDocument, readError, startBox } from './_setup.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
 import type { Workspace } from './e2e/_setup.ts';
 
@@ -69,5 +69,15 @@ describe('svc package --against', () => {
     expect(existsSync(other.path('dist/deploy'))).toBe(false);
     // It is asked, and nothing is done to it.
     expect(await box.read()).toEqual(before);
+  }, 120_000);
+
+  it('leaves out what the box runs for itself', async () => {
+    const items = [{ runId: '0192f3b4-7a10-7abc-8def-0123456789a1', name: 'svc.eval', status: 'running' }];
+    const box = await startBox({ 'GET /api/runs': { body: { items, nextCursor: null } } });
+    const { root } = await rig.workspace(filesOf('charge', 'ship'));
+    const packaged = await runCli(['package', '--against', box.url, '--json'], { cwd: root });
+    expect(packaged).toMatchObject({ exitCode: 0 });
+    expect(readDocument(packaged)).toMatchObject({ openRuns: { checked: 0, safe: 0, unchecked: 0 } });
+    expect(box.seen.map(({ line }) => line.split('?')[0])).toEqual(Array<string>(3).fill('GET /api/runs'));
   }, 120_000);
 });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCli } from './_run.ts';
-import { makeProject, readDocument, runAgainst, startBox, UTF8 } from './_setup.ts';
+import { failure, makeProject, readDocument, runAgainst, startBox, UTF8 } from './_setup.ts';
 
 const ids = [1, 2, 3].map((n) => `0192f3b4-7a10-7abc-8def-0123456789a${n}`);
 const item = (index: number, outcome: string, stop: object | null = null) => ({
@@ -111,7 +111,17 @@ describe('svc upgrade', () => {
       exitCode: 0,
       stdout: 'Every open run has the newest code.\n',
     });
+    const ended = await runAgainst(box, ['upgrade', '--run', String(ids[0])]);
+    expect(ended).toMatchObject({ exitCode: 0, stdout: 'The run is not open.\n' });
     const both = await runAgainst(box, ['upgrade', '--check', '--apply']);
     expect(both).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('Leave one of them out.') });
+  });
+
+  it('fails for a name that nothing has', async () => {
+    const message = 'There is no workflow or agent "ordr", and no open run of one.';
+    const box = await startBox({ 'GET /api/upgrade': failure(404, 'workflow_not_found', message) });
+    const result = await runAgainst(box, ['upgrade', '--name', 'ordr']);
+    expect(result.exitCode).not.toBe(0);
+    expect(result.stderr).toContain(message);
   });
 });

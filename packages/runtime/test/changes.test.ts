@@ -81,6 +81,11 @@ test('a run can be moved to code that branches, and goes on by the old branch, w
   expect((await call(next, 'POST /api/upgrade', {})).body).toMatchObject({ items: [{ runId: old, outcome: 'moved' }] });
   const fresh = await startWorkflow(next, 'order', { order: 'b' });
   await untilStatus(next, fresh, 'waiting');
+  // The one that was moved has not asked yet.
+  expect((await call(next, 'GET /api/workflows/order/changes')).body).toMatchObject({
+    behind: 1,
+    items: [{ change: 'tax', versions: [{ version: 1, runs: 1 }], unasked: 1, isNeeded: true }],
+  });
   await call(next, 'POST /api/workflows/hooks/go-a/resume', {});
   expect((await finish(next, old)).output).toEqual(['first', 'net', 'last']);
   await call(next, 'POST /api/workflows/hooks/go-b/resume', {});

@@ -67,6 +67,10 @@ describePlaces(boxes, 'a run that began with earlier code', (openPlace) => {
       code: { isKept: false, codeHash: code.newest, movedFrom: code.codeHash, movedAt: expect.any(String) },
     });
     // Done twice it is nothing.
+    expect(await apply(box, { name: 'order' })).toMatchObject({ items: [] });
+    const unknown = { status: 404, body: { code: 'workflow_not_found', message: expect.stringContaining('"ordr"') } };
+    expect(await call(box, 'GET /api/upgrade?name=ordr')).toMatchObject(unknown);
+    expect(await call(box, 'POST /api/upgrade', { name: 'ordr' })).toMatchObject(unknown);
     expect(await apply(box)).toEqual({ items: [], counts: [], nextCursor: null });
     expect(await apply(box, { run: runId })).toMatchObject({ items: [{ outcome: 'current' }] });
     await resume(box, 'a');
@@ -97,6 +101,8 @@ describePlaces(boxes, 'a run that began with earlier code', (openPlace) => {
     });
     const gone = { runId, outcome: 'stops', newestCodeHash: null, stop: { code: 'workflow_not_found' } };
     expect(await check(box)).toMatchObject({ items: [gone] });
+    expect(await check(box, '?name=order')).toMatchObject({ items: [gone] });
+    expect(await check(box, '?name=other')).toMatchObject({ items: [] });
     expect(await apply(box)).toMatchObject({ items: [gone] });
   });
 
@@ -108,7 +114,7 @@ describePlaces(boxes, 'a run that began with earlier code', (openPlace) => {
     const rest = await check(box, `?limit=10&cursor=${first.nextCursor}`);
     expect(rest).toMatchObject({ nextCursor: null });
     expect([...first.items, ...rest.items].map(({ runId }) => runId)).toEqual([...runIds].toSorted());
-    expect(await check(box, '?name=other')).toMatchObject({ items: [] });
+    expect(await check(box, '?name=other')).toMatchObject({ code: 'workflow_not_found' });
     expect((await apply(box, { name: 'order', limit: 10 })).items.map(({ outcome }) => outcome)).toEqual(
       orders.map(() => 'moved'),
     );

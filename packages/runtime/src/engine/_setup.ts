@@ -47,11 +47,17 @@ export interface Place {
   open(): Promise<Journal>;
 }
 
+export interface BenchOptions {
+  codeHash?: string;
+  oneAtATime?: readonly string[];
+  redact?: NonNullable<Ambient['redact']>;
+}
+
 /** An engine over a real journal, running the given bodies. */
 export async function openBench(
   place: string | Place,
   code: Code,
-  options: Partial<EngineOptions> & { codeHash?: string; oneAtATime?: readonly string[] } = {},
+  options: Partial<EngineOptions> & BenchOptions = {},
 ): Promise<Bench> {
   installGuard();
   installBodies();
@@ -108,6 +114,7 @@ export async function openBench(
     storage: undefined,
     browser: undefined,
     log: (line) => void logged.push(`${line.level} ${line.message}`),
+    ...(options.redact ? { redact: options.redact } : {}),
   };
   const engine: Engine = await createEngine({
     journal: guarded,

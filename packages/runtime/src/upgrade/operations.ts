@@ -25,7 +25,7 @@ export const checkUpgrade = operation({
   route: 'GET /api/upgrade',
   kind: 'read',
   permission: 'runs:read',
-  errors: ['workflow_runtime_not_armed', 'invalid_cursor'],
+  errors: ['workflow_runtime_not_armed', 'workflow_not_found', 'invalid_cursor'],
   input: z.strictObject({ ...filter, limit: z.coerce.number().int().min(1).max(100).default(25) }),
   handle: ({ upgrade }, given, { signal }) => upgrade.check(toRequest(given, signal)),
 });
@@ -39,7 +39,7 @@ export const applyUpgrade = operation({
   kind: 'write',
   permission: 'runs:retry',
   confirm: true,
-  errors: ['workflow_runtime_not_armed', 'invalid_cursor'],
+  errors: ['workflow_runtime_not_armed', 'workflow_not_found', 'invalid_cursor'],
   input: z.strictObject({ ...filter, limit: z.int().min(1).max(100).default(25) }),
   settles: { begun: ({ upgrade }, what) => reachedOf(what, (runId) => upgrade.isDone(runId)) },
   handle: ({ upgrade }, given, { signal, begin }) => upgrade.apply(toRequest(given, signal), begin),

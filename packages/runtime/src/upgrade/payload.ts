@@ -30,7 +30,7 @@ export const RunUpgrade = z.object({
   outcome: z
     .enum(['current', 'safe', 'stops', 'unchecked', 'moved', 'busy'])
     .describe(
-      '`current`: it has the newest code. `safe`: the newest leads to where it is. `stops`: it does not, as `stop` says. `unchecked`: that is not known. Of a move: `moved`, or `busy` where a process has it at work',
+      '`current`: it has the newest code. `safe`: the newest leads to where it is. `stops`: it does not, as `stop` says. `unchecked`: that is not known. Of a move: `moved`, or `busy` where a process has it at work. Of either: `busy` where another replica serves its code',
     ),
   codeHash: z.string().nullable().describe('Of the code it has'),
   newestCodeHash: z.string().nullable().describe('Of the newest code. Null: there is none that loads'),

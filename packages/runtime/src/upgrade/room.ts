@@ -1,3 +1,4 @@
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import { defineRoom } from '../operations/room.ts';
@@ -5,6 +6,7 @@ import { applyUpgrade, checkUpgrade } from './operations.ts';
 import { createUpgrade } from './upgrade.ts';
 
 export interface Given {
+  catalog: Pick<Catalog, 'findAgent' | 'findWorkflow'>;
   engine: Engine;
   journal: Journal;
 }
@@ -12,5 +14,5 @@ export interface Given {
 export const upgradeRoom = defineRoom({
   name: 'upgrade',
   operations: [checkUpgrade, applyUpgrade],
-  create: ({ engine, journal }: Given) => createUpgrade({ engine, journal }),
+  create: ({ catalog, engine, journal }: Given) => createUpgrade({ catalog, engine, journal }),
 });

@@ -1,5 +1,7 @@
 import { isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { splitName } from '../definitions/subagents.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import { isFinal } from '../engine/journal/run.ts';
@@ -22,7 +24,7 @@ export interface UpgradeRequest {
 
 /** Open runs that go on with the code they began with, and whether the newest code fits what they have recorded. */
 export interface Upgrade {
-  /** Changes nothing. Throws `workflow_runtime_not_armed`. */
+  /** Changes nothing. Throws `workflow_runtime_not_armed`, and `workflow_not_found` of a name that nothing has. */
   check(request: UpgradeRequest): Promise<UpgradePage>;
   /**
    * Gives those the newest code whose check is `safe`. The others stay as they are. Throws the same.
@@ -37,7 +39,8 @@ export interface Upgrade {
 
 export interface UpgradeOptions {
   engine: Pick<Engine, 'armed' | 'listOld' | 'checkMove' | 'move'>;
-  journal: Pick<Journal, 'getRun'>;
+  catalog: Pick<Catalog, 'findAgent' | 'findWorkflow'>;
+  journal: Pick<Journal, 'getRun' | 'code'>;
   hidden?: Hidden;
 }
 
@@ -51,6 +54,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
       const run = await journal.getRun(runId);
       return { runs: run && isMeant(run) && !isFinal(run.status) ? [run] : [], next: null };
     }
+    if (name !== undefined && !(await isKnown(options, name))) throw nothingOf(name);
     const found = await engine.listOld({ limit, ...(cursor === undefined ? {} : { after: cursor }) });
     return { runs: found.filter(isMeant), next: found.length < limit ? null : (found.at(-1)?.runId ?? null) };
   };
@@ -109,6 +113,12 @@ function isOf(run: RunRow, name: string): boolean {
   return run.name === name || (run.kind === 'agent' && run.name.startsWith(`${name}/`));
 }
 
+/** An agent or a workflow of the code there is, or an open run of one that is gone. */
+async function isKnown({ catalog, journal }: UpgradeOptions, name: string): Promise<boolean> {
+  if (catalog.findWorkflow(name) || catalog.findAgent(splitName(name).agent)) return true;
+  return (await journal.code.listOpenRuns(name, 1)).length > 0;
+}
+
 async function moveAtRest(
   { engine }: Pick<UpgradeOptions, 'engine'>,
   runId: string,
@@ -116,10 +126,15 @@ async function moveAtRest(
 ): Promise<MoveCheck | undefined> {
   for (;;) {
     const check = await engine.move(runId, signal);
-    const waits = check?.outcome === 'busy' && check.run.status === 'waiting';
+    const waits = check?.stop?.code === 'run_busy' && check.run.status === 'waiting';
     if (!waits || performance.now() > until || signal.aborted) return check;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
+}
+
+function nothingOf(name: string): BoxError {
+  const message = `There is no workflow or agent "${name}", and no open run of one.`;
+  return new BoxError('workflow_not_found', message);
 }
 
 function notArmed(): BoxError {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CodeStore } from '../engine/journal/code.ts';
+import type { CodeStore, OpenRun } from '../engine/journal/code.ts';
 import { CHANGE, changeOf } from '../engine/run/changes.ts';
 import { decode } from '../engine/serialize.ts';
 
@@ -13,7 +13,7 @@ export const Change = z.object({
   unasked: z
     .int()
     .describe(
-      'Open runs on earlier code that have not asked: moved to the newest code, they may need the branch of version 0',
+      'Open runs that began with earlier code, those moved since too, and have not asked: on the newest code they may need the branch of version 0',
     ),
   isNeeded: z.boolean().describe('An open run has an older version than the newest, or may need one'),
 });
@@ -22,7 +22,7 @@ export type Change = z.infer<typeof Change>;
 export const Changes = z.object({
   items: z.array(Change).describe('By name. A change that no open run has asked for is not among them'),
   openRuns: z.int().describe('Those that were looked at'),
-  behind: z.int().describe('Of these, those on earlier code than what is served'),
+  behind: z.int().describe('Of these, those that began with earlier code than what is served'),
   isWhole: z.boolean().describe('False: there are more open runs than were looked at'),
 });
 export type Changes = z.infer<typeof Changes>;
@@ -40,7 +40,9 @@ export async function listChanges(
 ): Promise<Changes> {
   const found = await code.listOpenRuns(name, MOST_RUNS + 1);
   const runs = found.slice(0, MOST_RUNS);
-  const behind = new Set(runs.flatMap((run) => (run.codeHash === codeHash ? [] : [run.runId])));
+  // One that has been moved asks when it wakes.
+  const isBehind = (run: OpenRun): boolean => run.codeHash !== codeHash || run.isMoved;
+  const behind = new Set(runs.filter(isBehind).map(({ runId }) => runId));
   const asked = new Map<string, Asked>();
   for (let at = 0; at < runs.length; at += BATCH) {
     const batch = runs.slice(at, at + BATCH).map(({ runId }) => runId);
@@ -67,7 +69,7 @@ const BATCH = 200;
 
 interface Asked {
   counts: Map<number, number>;
-  /** Of those that have asked, how many have earlier code. */
+  /** Of those that have asked, how many began with earlier code. */
   behind: number;
 }
 

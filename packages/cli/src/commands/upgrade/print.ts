@@ -12,10 +12,10 @@ export type UpgradeAnswer = OperationOutput<'upgrade.check'>;
 /** The counts by workflow, each place at which the code stops, and the runs that stop at none. */
 export function formatUpgrade(
   { items, counts }: UpgradeAnswer,
-  { problems, isApplied }: { problems: readonly Problem[]; isApplied: boolean },
+  { problems, isApplied, isOne }: { problems: readonly Problem[]; isApplied: boolean; isOne: boolean },
   style: Style,
 ): string {
-  if (items.length === 0) return 'Every open run has the newest code.';
+  if (items.length === 0) return isOne ? 'The run is not open.' : 'Every open run has the newest code.';
   const shown = new Set(problems.map(({ message }) => message.split(' ')[1]));
   const others = items.filter(({ runId, stop }) => stop !== null && !shown.has(runId)).slice(0, MOST_SHOWN);
   return [

@@ -32,7 +32,7 @@ export const upgrade = defineVerb({
     const isBroken = !apply && answer.items.some(({ outcome }) => outcome === 'stops');
     return {
       data: answer,
-      human: (style) => formatUpgrade(answer, { problems, isApplied: apply }, style),
+      human: (style) => formatUpgrade(answer, { problems, isApplied: apply, isOne: runId !== undefined }, style),
       ...(isBroken ? { hint: STAY } : {}),
       closed: Promise.resolve(isBroken ? EXIT.generic : EXIT.ok),
     };

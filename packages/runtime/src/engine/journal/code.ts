@@ -40,7 +40,7 @@ export interface CodeStore {
   /** Of these hashes those that an open run, or a start that waits, has. */
   listOpen(codeHashes: readonly string[]): Promise<string[]>;
   /** Open runs of one name and the code they have, up to `limit` of them. */
-  listOpenRuns(name: string, limit: number): Promise<{ runId: string; codeHash: string | null }[]>;
+  listOpenRuns(name: string, limit: number): Promise<OpenRun[]>;
   /** What these runs have recorded that is no call, where the id of the record begins with `prefix`. */
   listNoted(runIds: readonly string[], prefix: string): Promise<NotedRecord[]>;
   /**
@@ -48,4 +48,11 @@ export interface CodeStore {
    * than `idleMs` ago, and files that belong to none. Answers how many versions.
    */
   drop(options: { idleMs: number }): Promise<number>;
+}
+
+export interface OpenRun {
+  runId: string;
+  codeHash: string | null;
+  /** It was given other code than it began with. */
+  isMoved: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Body } from '../body.ts';
-import { historyOf } from '../call.ts';
-import type { CallHistory, CallRequest } from '../call.ts';
+import { firstOf, historyOf } from '../call.ts';
+import type { CallHistory, CallRecord, CallRequest } from '../call.ts';
 import type { StoreClock } from '../clock.ts';
 import { runOutside } from '../context.ts';
 import type { Ambient } from '../handle.ts';
@@ -10,11 +10,15 @@ import type { RunRow } from '../journal/run.ts';
 import { createLargeValues } from '../large-values.ts';
 import type { LargeValues } from '../large-values.ts';
 import { LARGE_LIMITS } from '../limits.ts';
-import { findCaller } from '../mismatch.ts';
+import type { Limits } from '../limits.ts';
+import { findCaller, undelivered } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { real } from '../real.ts';
 import type { Driver, Leave, Left } from './driver.ts';
+import { isEdit } from './edited-step.ts';
 import { Execution } from './execution.ts';
+import { startPatience } from './patience.ts';
+import { isKept } from './retried-run.ts';
 import { createTurns } from './turns.ts';
 import type { Turns } from './turns.ts';
 
@@ -48,7 +52,7 @@ export interface ReplayOptions {
   run: RunRow;
   records: JournalRecord[];
   body: Body;
-  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl'>;
+  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl' | 'redact'>;
   /** The body has been given the answer of a call. */
   onAnswer?(call: ReplayCall): void;
   /** Waited for before the next answer is given. */
@@ -118,8 +122,7 @@ interface Outcome {
 class ReplayDriver implements Driver {
   readonly clock: StoreClock;
   readonly turns: Turns;
-  // Every wait ends the replay. What the box would refuse is refused in the history.
-  readonly limits = { ...LARGE_LIMITS, parkAfter: 0 };
+  readonly limits: Limits;
   readonly ambient: Ambient;
   readonly leaseMs = 0;
   readonly large: LargeValues;
@@ -130,12 +133,18 @@ class ReplayDriver implements Driver {
   readonly #open = new Map<number, ReplayCall>();
   readonly #endedAt: number;
   #isOver = false;
+  /** How many calls the body has made. */
+  #made = 0;
   #last: ReplayCall | undefined;
 
   constructor(options: ReplayOptions, outcome: Outcome) {
     const { run, records } = options;
     const now = Math.max(run.createdAt, ...records.map(({ at }) => at));
     this.#endedAt = now;
+    // Every wait ends the replay. What the box would refuse is refused in the history. A call that is missing is named before
+    // the replay gives up.
+    const patience = (options.patienceMs ?? PATIENCE_MS) / 2;
+    this.limits = { ...LARGE_LIMITS, parkAfter: 0, patience };
     this.#options = options;
     this.#outcome = outcome;
     this.#history = historyOf(records);
@@ -157,6 +166,7 @@ class ReplayDriver implements Driver {
     const noted = { call, kind, stepId, input, at, history: this.#history.get(call) };
     this.#open.set(call, noted);
     this.#last = noted;
+    this.#made = call + 1;
     this.movedAt = real.performanceNow();
     return () => this.#answered(noted);
   }
@@ -170,7 +180,7 @@ class ReplayDriver implements Driver {
 
   /** A step would begin: whatever else the code asks for at this moment, it asks for before the next turn. */
   attempt(): Promise<never> {
-    runOutside(() => real.setImmediate(() => real.setImmediate(() => this.#endOpen())));
+    runOutside(() => real.setImmediate(() => real.setImmediate(() => this.#endAtStep())));
     return NEVER;
   }
 
@@ -211,8 +221,31 @@ class ReplayDriver implements Driver {
     this.#outcome.end({ how: 'differs', code, difference, call });
   }
 
+  /** What the body awaits beside the step need not be the engine's, and it may make what is recorded after that. */
+  #endAtStep(): void {
+    if (this.#isOver) return;
+    if (!this.#findMissed()) return this.#endOpen();
+    runOutside(() => startPatience(this.limits.patience, () => this.#endOpen()));
+  }
+
   #endOpen(): void {
-    if (!this.#isOver) this.#outcome.end({ how: 'open', calls: [...this.#open.values()] });
+    if (this.#isOver) return;
+    const record = this.#findMissed();
+    if (!record) return this.#outcome.end({ how: 'open', calls: [...this.#open.values()] });
+    this.#outcome.end({ how: 'differs', code: 'code_changed', difference: undelivered(record), call: undefined });
+  }
+
+  /**
+   * The first call that is recorded and the body has not made: the code of the run had made all of them by now. What a retry
+   * or a fork has kept is left out: its body may come to it only behind a call that is made anew.
+   */
+  #findMissed(): CallRecord | undefined {
+    let missed: CallRecord | undefined;
+    for (const [call, history] of this.#history) {
+      const record = call < this.#made || (missed && missed.call < call) ? undefined : firstOf(history);
+      if (record && !isKept(record) && !isEdit(record)) missed = record;
+    }
+    return missed;
   }
 }
 
@@ -223,9 +256,10 @@ function toTurns(beforeNext: (() => Promise<void>) | undefined): Turns {
 }
 
 /** A body asks the box itself for addresses alone; all else it does in steps, which do not begin. */
-function toAmbient(known: ReplayOptions['ambient']): Ambient {
-  const own = { log() {}, redact: (_input: string, text: string) => text };
-  return new Proxy({ ...own, ...known } as unknown as Ambient, {
+function toAmbient({ webhookUrl, startUrl, redact }: ReplayOptions['ambient']): Ambient {
+  // By name: whoever asks may have the whole box in hand.
+  const known = { webhookUrl, startUrl, log() {}, redact: redact ?? ((_input: string, text: string) => text) };
+  return new Proxy(known as unknown as Ambient, {
     get(target, key) {
       if (key in target) return Reflect.get(target, key) as unknown;
       throw new Error(`A replay has no box to ask for "${String(key)}".`);

@@ -2,6 +2,7 @@ import { BoxError } from '../../errors.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { ReplayEnd } from '../run/replay.ts';
 import type { Difference } from '../values/difference.ts';
+import type { Redact } from '../values/redact.ts';
 import { toText } from '../values/text.ts';
 
 /** Why a run cannot go on by other code, or why that is not known. */
@@ -26,18 +27,24 @@ export interface MoveStop {
   isUnknown?: true;
 }
 
-/** @param isLate the time was up; `isLeft`: whoever asked has gone. Undefined: the code comes to where the run is */
-export function stopOf(
-  run: RunRow,
-  end: ReplayEnd,
-  { isLate, isLeft }: { isLate: boolean; isLeft: boolean },
-): MoveStop | undefined {
+export interface StopOptions {
+  /** The time was up. */
+  isLate: boolean;
+  /** Whoever asked has gone. */
+  isLeft: boolean;
+  /** Of what the code has thrown. Default: it is told as it is. */
+  redact?: Redact | undefined;
+}
+
+/** Undefined: the code comes to where the run is. */
+export function stopOf(run: RunRow, end: ReplayEnd, { isLate, isLeft, redact }: StopOptions): MoveStop | undefined {
   if (isLeft) return unknown('request_aborted', 'Whoever asked for the check has gone.');
   if (isLate) return unknown('check_timeout', 'The code had not come to where the run is within 10 seconds.');
   if (end.how === 'stuck' || end.how === 'stopped') return stop('code_stuck', STUCK);
   if (end.how === 'differs') {
     const { code, difference, thrown } = end;
-    const because = thrown instanceof Error ? ` Its body threw "${thrown.message}".` : '';
+    const because =
+      thrown instanceof Error ? ` Its body threw "${redact ? redact(thrown.message) : thrown.message}".` : '';
     return { ...difference, code, message: difference.message + because };
   }
   const wait = waitOf(run);
@@ -50,9 +57,10 @@ export function stopOf(
 }
 
 /** Of what is thrown as the code is looked for. */
-export function toStop(error: unknown): MoveStop {
+export function toStop(error: unknown, redact?: Redact): MoveStop {
   const code = error instanceof BoxError ? error.code : 'code_unavailable';
-  const made = stop(code, toText(error));
+  const text = toText(error);
+  const made = stop(code, redact ? redact(text) : text);
   return code.endsWith('_not_armed') || !(error instanceof BoxError) ? { ...made, isUnknown: true } : made;
 }
 

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { codeLog } from '../../logs/code-log.ts';
 import { newJournalPath, step, until, useBenches } from '../_setup.ts';
-import type { Bench, Code } from '../_setup.ts';
+import type { Bench, BenchOptions, Code } from '../_setup.ts';
 import type { EngineOptions } from '../engine.ts';
+import { requestApproval } from '../primitives/approval.ts';
 import { createHook } from '../primitives/hook.ts';
 import { sleep } from '../primitives/sleep.ts';
 import { wrapJournal } from '../stores/wrap.ts';
@@ -9,7 +11,7 @@ import { wrapJournal } from '../stores/wrap.ts';
 const bench = useBenches();
 
 /** Two kinds of code in one process: what runs begin with, and the newest. Counts the steps that are executed. */
-function openEdited(old: Code, newest: Code, options: Partial<EngineOptions> = {}): Promise<Bench> {
+function openEdited(old: Code, newest: Code, options: Partial<EngineOptions> & BenchOptions = {}): Promise<Bench> {
   return bench(newJournalPath(), old, {
     codeHash: 'old',
     codes: () => ['newest'],
@@ -136,6 +138,34 @@ test.each(STOPS)('newest code that %s stops, and is not given to the run', async
   expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', movedAt: null });
 });
 
+const UNANSWERED: [string, Code['order'], Code['order'], Record<string, unknown>][] = [
+  [
+    'an approval beside the one it waits for',
+    () => Promise.all([requestApproval({ title: 'finance' }), requestApproval({ title: 'legal' })]),
+    async () => [await requestApproval({ title: 'finance' }), await ship()],
+    { code: 'code_changed', call: 2, called: null },
+  ],
+  [
+    'a hook that was raced with a time',
+    () => Promise.race([sleep('3 days'), createHook({ token: 'go' })]),
+    async () => [await sleep('3 days'), await ship()],
+    { code: 'code_changed', call: 1, recorded: 'hook', called: null },
+  ],
+  [
+    'a step that has been answered beside the wait',
+    () => Promise.all([requestApproval({ title: 'legal' }), ship()]),
+    async () => requestApproval({ title: 'legal' }),
+    { code: 'code_changed', call: 2, recorded: 'test.workflow.ts#ship', called: null },
+  ],
+];
+
+test.each(UNANSWERED)('newest code that does not make %s stops', async (_name, old, newest, stop) => {
+  const opened = await openEdited({ order: old as Code[string] }, { order: newest as Code[string] });
+  const runId = await park(opened);
+  expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'stops', stop });
+  expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', movedAt: null });
+});
+
 test('code that waits for what is no step is given up, and others are checked meanwhile', async () => {
   const opened = await openEdited(
     { ...order, nap: () => sleep('1h') },
@@ -182,6 +212,82 @@ test('what happens between the judgement and the move keeps the run as it is', a
   );
   expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'busy' });
   expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', owner: 'other', movedAt: null });
+});
+
+test('of a run that another request has moved meanwhile it is told that it has the code', async () => {
+  const path = newJournalPath();
+  const first = await bench(path, order, { codeHash: 'old' });
+  const runId = await park(first);
+  await first.close();
+  const { openSqliteJournal } = await import('../stores/sqlite/journal.ts');
+  const journal = await openSqliteJournal({ path });
+  const twice = wrapJournal(journal, async (name, call) => {
+    if (name === 'moves.move') await call();
+    return call();
+  });
+  const opened = await bench({ open: async () => twice }, order, {
+    codeHash: 'old',
+    codes: () => ['newest'],
+    resolveNewest: async () => ({ run: order.order as never, codeHash: 'newest', durability: 'process' }),
+  });
+  expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'current', stop: null });
+});
+
+test('a check of a run that has not begun logs nothing', async () => {
+  const opened = await openEdited(
+    order,
+    {
+      async order() {
+        codeLog.info('begins');
+        return charge(100);
+      },
+    },
+    { maxLive: 0 },
+  );
+  const { runId } = await opened.start('order');
+  expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'safe' });
+  expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'safe' });
+  expect(opened.logged).toEqual([]);
+});
+
+test('a secret in what the newest code throws is not told', async () => {
+  const opened = await openEdited(
+    order,
+    {
+      async order() {
+        throw new Error('No tenant for s3cret.');
+      },
+    },
+    { redact: (_input, text) => text.replaceAll('s3cret', '***') },
+  );
+  const { stop } = (await opened.engine.checkMove(await park(opened))) ?? {};
+  expect(stop?.message).toContain('No tenant for ***.');
+});
+
+test('a run that another process has is busy before its history is read', async () => {
+  const path = newJournalPath();
+  const first = await bench(path, order, { codeHash: 'old' });
+  const runId = await park(first);
+  await first.close();
+  const { openSqliteJournal } = await import('../stores/sqlite/journal.ts');
+  let reads = 0;
+  const journal = await openSqliteJournal({ path });
+  await journal.hooks.resume('go', '[1]');
+  await journal.claimRun(runId, { owner: 'other', leaseMs: 60_000 });
+  const counted = wrapJournal(journal, (name, call) => {
+    if (name === 'listRecords') reads += 1;
+    return call();
+  });
+  const opened = await bench({ open: async () => counted }, order, {
+    exclusive: false,
+    codeHash: 'old',
+    codes: () => ['newest'],
+    resolveNewest: async () => ({ run: order.order as never, codeHash: 'newest', durability: 'process' }),
+  });
+  expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'busy', stop: { code: 'run_busy' } });
+  expect(reads).toBe(0);
+  expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'safe' });
+  expect(reads).toBeGreaterThan(0);
 });
 
 test('runs that have ended, and such as have the newest code, are not listed', async () => {

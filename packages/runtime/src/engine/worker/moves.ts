@@ -10,11 +10,13 @@ import type { RunRow } from '../journal/run.ts';
 import type { LargeValues } from '../large-values.ts';
 import { isStoreDown } from '../persist.ts';
 import { replay } from '../run/replay.ts';
+import { redactFor } from '../values/redact.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { ResolvedRun } from './loading.ts';
 import { stopOf, toStop } from './move-stops.ts';
 import type { MoveStop } from './move-stops.ts';
 import type { Publisher } from './publisher.ts';
+import type { Replicas } from './replicas.ts';
 import type { Signals } from './signals.ts';
 
 /** How the newest code of a run stands to what the run has recorded. */
@@ -24,7 +26,8 @@ export interface MoveCheck {
   /**
    * `current`: the run has the newest code. `safe`: the newest leads to where the run is, by the same calls. `stops`: it does
    * not, and `stop` says where. `unchecked`: that could not be found out, and `stop` says why. Of a move also `moved`, and
-   * `busy`: a process has the run at work, or something happened to it meanwhile.
+   * `busy`: a process has the run at work, or something happened to it meanwhile. Of either `busy`, with the stop
+   * `replicas_differ`: another replica that lives serves the code of the run, and which of the two is newer is not known here.
    */
   outcome: 'current' | 'safe' | 'stops' | 'unchecked' | 'moved' | 'busy';
   /** Of the newest code; null: there is none that loads. */
@@ -34,7 +37,7 @@ export interface MoveCheck {
 
 /** Gives runs that go on with the code they began with the newest code, where that fits what they have recorded. */
 export interface Moves {
-  /** Unfinished runs whose code is none that this process serves, by id: up to `limit` behind `after`. */
+  /** Unfinished runs whose code is none that this process or another replica serves, by id: up to `limit` behind `after`. */
   listOld(page: { limit: number; after?: string }): Promise<RunRow[]>;
   /**
    * Leads the newest code of a run through what the run has recorded. No step is executed, nothing is written, and no model is
@@ -53,10 +56,11 @@ export interface MovesOptions {
   journal: Pick<Journal, 'getRun' | 'getRuns' | 'listRecords' | 'moves'>;
   clock: StoreClock;
   large: Pick<LargeValues, 'whole'>;
-  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl'>;
+  ambient: Pick<Ambient, 'webhookUrl' | 'startUrl' | 'redact'>;
   live: Pick<LiveRuns, 'get'>;
   signals: Pick<Signals, 'signal'>;
   publisher: Pick<Publisher, 'run'>;
+  replicas: Pick<Replicas, 'hasCodeOf' | 'listElsewhere'>;
   /** The newest code of a run, whose body may be led through a history beside the run itself. Throws why it cannot be had. */
   resolve(run: ResolvedRun): Promise<Body>;
   /** The hashes of the code this process serves. */
@@ -64,21 +68,25 @@ export interface MovesOptions {
 }
 
 export function createMoves(options: MovesOptions): Moves {
-  const { journal, clock, live, signals, publisher } = options;
+  const { journal, clock, live, signals, publisher, replicas } = options;
   const alone = createQueue();
 
-  const checkMove: Moves['checkMove'] = async (runId, signal) => {
+  /** @param isMove what cannot be moved as it is need not be judged */
+  const judge = async (runId: string, { isMove, signal }: Judged): Promise<MoveCheck | undefined> => {
     const run = await journal.getRun(runId);
     if (!run || isFinal(run.status)) return undefined;
     try {
       const body = await options.resolve(run);
       const { codeHash } = body;
       if (codeHash === run.codeHash) return { run, outcome: 'current', codeHash, stop: null };
+      // While a release rolls out, what is newest here may be older than what the run has.
+      if (await replicas.hasCodeOf(run)) return { run, outcome: 'busy', codeHash, stop: DIFFER };
+      if (isMove && run.owner !== null) return { run, outcome: 'busy', codeHash, stop: BUSY };
       const stop = await alone(() => replayOn(options, run, body, signal));
       return { run, codeHash, outcome: stop ? (stop.isUnknown ? 'unchecked' : 'stops') : 'safe', stop: stop ?? null };
     } catch (error) {
       if (isStoreDown(error)) throw error;
-      const stop = toStop(error);
+      const stop = toStop(error, redactFor(options.ambient, run));
       return { run, outcome: stop.isUnknown ? 'unchecked' : 'stops', codeHash: null, stop };
     }
   };
@@ -93,21 +101,26 @@ export function createMoves(options: MovesOptions): Moves {
 
   return {
     async listOld(page) {
-      const ids = await journal.moves.list(options.codes(), page);
+      const served = [...options.codes(), ...(await replicas.listElsewhere())];
+      const ids = await journal.moves.list(served, page);
       const found = new Map((await journal.getRuns(ids)).map((run) => [run.runId, run]));
       return ids.flatMap((id) => found.get(id) ?? []);
     },
-    checkMove,
+    checkMove: (runId, signal) => judge(runId, { isMove: false, signal }),
     async move(runId, signal) {
       await letRest(runId);
-      const check = await checkMove(runId, signal);
+      const check = await judge(runId, { isMove: true, signal });
       if (check?.outcome !== 'safe' || check.codeHash === null) return check;
       const { run, codeHash } = check;
       const { epoch, seq, codeHash: from } = run;
       const frees = run.status === 'blocked' || waitsForCode(run);
       // A crash before it leaves the run as it was, and one behind it a run that has been moved.
-      if (!(await journal.moves.move({ runId, epoch, seq, from, to: codeHash, frees })))
+      if (!(await journal.moves.move({ runId, epoch, seq, from, to: codeHash, frees }))) {
+        const now = await journal.getRun(runId);
+        // Another request has moved it meanwhile.
+        if (now?.codeHash === codeHash) return { run: now, outcome: 'current', codeHash, stop: null };
         return { ...check, outcome: 'busy', stop: BUSY };
+      }
       if (frees) {
         publisher.run('run.resumed', run, 'queued');
         signals.signal(runId);
@@ -125,17 +138,25 @@ export function waitsForCode({ status, waitingFor }: Pick<RunRow, 'status' | 'wa
 
 // --- internal ---
 
+interface Judged {
+  isMove: boolean;
+  signal: AbortSignal | undefined;
+}
+
 const CHECK_BYTES = 64 * 1024 * 1024;
 const CHECK_MS = 10_000;
 const PATIENCE_MS = 2_000;
 
+const NO_CALL = { call: null, recorded: null, called: null, at: null };
 const BUSY: MoveStop = {
+  ...NO_CALL,
   code: 'run_busy',
   message: 'A process has the run at work. It is moved once it rests: where it waits for longer than 5 seconds.',
-  call: null,
-  recorded: null,
-  called: null,
-  at: null,
+};
+const DIFFER: MoveStop = {
+  ...NO_CALL,
+  code: 'replicas_differ',
+  message: 'Another replica serves the code this run has. Ask again once all replicas have the same code.',
 };
 
 /** Undefined: the body comes to where the run is. */
@@ -162,12 +183,13 @@ async function replayOn(
     patienceMs: PATIENCE_MS,
     signal: signal ? AbortSignal.any([signal, timeUp]) : timeUp,
   });
-  return stopOf(run, end, { isLate: timeUp.aborted, isLeft: signal?.aborted === true });
+  const redact = redactFor(ambient, run);
+  return stopOf(run, end, { isLate: timeUp.aborted, isLeft: signal?.aborted === true, redact });
 }
 
 function tooLarge(): MoveStop {
   const message = `The run has recorded more than ${CHECK_BYTES / 1024 / 1024} MiB, which is not read to check it.`;
-  return { code: 'run_too_large', message, isUnknown: true, call: null, recorded: null, called: null, at: null };
+  return { ...NO_CALL, code: 'run_too_large', message, isUnknown: true };
 }
 
 /** What the row knows of. Undefined: it is too much. */

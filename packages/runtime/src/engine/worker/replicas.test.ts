@@ -47,6 +47,32 @@ describeOnStores('replicas of two releases on one journal', (newPlace) => {
     ]);
   });
 
+  test('neither moves a run of the other to its own code, until the other has left', async () => {
+    const place = newPlace();
+    const resting: Code = {
+      async order(token: string) {
+        await createHook({ token });
+        return 'over';
+      },
+    };
+    const a = await open(place, resting, old.options);
+    const b = await open(place, resting, next.options);
+    const runs = [await b.start('order', 't'), await a.start('order', 'u')];
+    const isParked = async (): Promise<boolean> =>
+      (await a.journal.getRuns(runs.map(({ runId }) => runId))).every((run) => run.owner === null);
+    await until(isParked);
+    const listed = (await a.engine.listOld({ limit: 10 })).concat(await b.engine.listOld({ limit: 10 }));
+    expect(listed).toEqual([]);
+    const differs = { outcome: 'busy', stop: { code: 'replicas_differ' } };
+    const { runId } = runs[0] as { runId: string };
+    expect(await a.engine.checkMove(runId)).toMatchObject(differs);
+    expect(await a.engine.move(runId)).toMatchObject(differs);
+    expect(await a.journal.getRun(runId)).toMatchObject({ codeHash: 'next', movedAt: null });
+    await b.close();
+    expect((await a.engine.listOld({ limit: 10 })).map((run) => run.runId)).toEqual([runId]);
+    expect(await a.engine.move(runId)).toMatchObject({ outcome: 'moved', codeHash: 'old' });
+  });
+
   test.each(['closes', 'dies'] as const)(
     'once the last that has the code %s, the others take its runs',
     async (how) => {

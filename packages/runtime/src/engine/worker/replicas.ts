@@ -15,6 +15,8 @@ export interface Replicas {
   announceIfDue(): Promise<void>;
   /** The code that the run has begun with is not here, and another replica that lives has it. */
   hasCodeOf(run: Pick<RunRow, 'codeHash'>): Promise<boolean>;
+  /** Looks now: the hashes of code that another replica that lives has and this one has not. */
+  listElsewhere(): Promise<readonly string[]>;
   leave(): Promise<void>;
 }
 
@@ -61,6 +63,10 @@ export function createReplicas({ journal, log, owner, leaseMs, codes, now }: Rep
       await look();
       return elsewhere.includes(codeHash);
     },
+    async listElsewhere() {
+      await look();
+      return elsewhere;
+    },
     leave: () => journal.replicas.leave(owner),
   };
 }
@@ -72,5 +78,6 @@ const ALONE: Replicas = {
   announce: async () => {},
   announceIfDue: async () => {},
   hasCodeOf: async () => false,
+  listElsewhere: async () => [],
   leave: async () => {},
 };

@@ -69,7 +69,9 @@ export function describeCode(world: World): void {
       await journal.append(newAppend(ended, { patch: { status: 'completed' } }));
       const open = await store().listOpenRuns('w', 10);
       expect(open.toSorted((a, b) => (a.runId < b.runId ? -1 : 1))).toEqual(
-        [one, two].map(({ runId, codeHash }) => ({ runId, codeHash })).toSorted((a, b) => (a.runId < b.runId ? -1 : 1)),
+        [one, two]
+          .map(({ runId, codeHash }) => ({ runId, codeHash, isMoved: false }))
+          .toSorted((a, b) => (a.runId < b.runId ? -1 : 1)),
       );
       expect(await store().listOpenRuns('w', 1)).toHaveLength(1);
       const all = [one.runId, two.runId, ended.runId];

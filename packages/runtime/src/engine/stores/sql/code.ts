@@ -1,4 +1,4 @@
-import type { CodeFile, CodeStore, FoundCode, NotedRecord } from '../../journal/code.ts';
+import type { CodeFile, CodeStore, FoundCode, NotedRecord, OpenRun } from '../../journal/code.ts';
 import { FINAL_STATUSES, FREE, inState } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
@@ -73,11 +73,14 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
     async listOpenRuns(name, limit) {
       // By the name itself a planner would look through all runs that have it, most of which have ended.
       const rows = await query(
-        `select distinct run_id as "runId", code_hash as "codeHash" from (${openRuns(tables, 'run_id, code_hash, name').join(' union all ')}) as open
+        `select distinct run_id as "runId", code_hash as "codeHash", moved_at from (${openRuns(tables, 'run_id, code_hash, moved_at, name').join(' union all ')}) as open
         where name || '' = ? order by run_id limit ?`,
         [toStoredText(name), limit],
       );
-      return rows.map((row) => decodeText(row) as unknown as OpenRun);
+      return rows.map(({ moved_at: movedAt, ...row }) => {
+        const run = decodeText(row) as unknown as Omit<OpenRun, 'isMoved'>;
+        return { ...run, isMoved: movedAt !== null };
+      });
     },
     async listNoted(runIds, prefix) {
       if (runIds.length === 0) return [];
@@ -124,8 +127,6 @@ export function openRuns({ runs }: Pick<Tables, 'runs'>, select: string, also = 
 }
 
 // --- internal ---
-
-type OpenRun = Awaited<ReturnType<CodeStore['listOpenRuns']>>[number];
 
 const FOUND = 'code_hash as "codeHash", name as "name", manifest as "manifest"';
 
