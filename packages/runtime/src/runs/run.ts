@@ -149,7 +149,7 @@ export const ListedRun = Run.extend({
 });
 export type ListedRun = z.infer<typeof ListedRun>;
 
-export function toListedRun({ cut: large, ...row }: BriefRun): ListedRun {
+export function toListedRun({ cut: large, bytes: _bytes, ...row }: BriefRun): ListedRun {
   const cut = [...large, ...STORABLE.filter((member) => isRef(row[member]))];
   const whole = { ...row, ...Object.fromEntries(cut.map((member) => [member, NOTHING])) } as RunRow;
   const previews = cut.map((member) => [member, previewOf(row[member] ?? '')]);

@@ -15,9 +15,7 @@ export const Looked = z.object({
   to: z.iso.datetime().nullable().describe('When the last of them was created. Null: there was none'),
   stored: z
     .int()
-    .describe(
-      'How many of their inputs and outputs lie in object storage, as they are large: no text is found in those',
-    ),
+    .describe('How many of their inputs and outputs were not looked through, as they are too large or cannot be shown'),
 });
 export type Looked = z.infer<typeof Looked>;
 
@@ -68,12 +66,20 @@ export async function searchRuns(
     for (const row of rows) {
       if (isEnough()) return { items, nextCursor: before ?? null, looked };
       await yielder.yieldIfDue();
-      const { texts, stored } = await readTexts({ journal, engine }, row);
-      characters += texts.reduce((sum, text) => sum + text.length, 0);
-      if (texts.some(holds)) items.push(toListedRun(row));
+      const { texts, left } = await readTexts({ journal, engine }, row);
+      looked.stored += left;
+      let isFound = false;
+      for (const text of texts) {
+        characters += text.length;
+        if (isFound) continue;
+        const answer = holds(text);
+        isFound = answer === true;
+        if (answer === undefined) looked.stored += 1;
+        await yielder.yieldIfDue();
+      }
+      if (isFound) items.push(toListedRun(row));
       looked.runs += 1;
       looked.to = toIso(row.createdAt);
-      looked.stored += stored;
       before = row.runId;
     }
     if (rows.length < BATCH) return { items, nextCursor: null, looked };
@@ -87,30 +93,39 @@ const MOST_CHARACTERS = 16_000_000;
 const MOST_MS = 500;
 const BATCH = 100;
 
-/** Of a value in object storage, which is read for it. */
-const MOST_STORED_BYTES = 1_048_576;
+/** Of a value that is read whole for it, as it is recorded, and so many characters as JSON. */
+const MOST_BYTES = 1_048_576;
+const MOST_SHOWN = 2 * MOST_BYTES;
 
-/** Its values as they are recorded. What a list has the beginning of alone is read whole, a run at a time. */
-async function readTexts({ journal, engine }: SearchedIn, row: BriefRun): Promise<{ texts: string[]; stored: number }> {
-  const kept = row.cut.length === 0 ? row : ((await journal.getRun(row.runId)) ?? row);
-  const values = [kept.input, kept.output].filter((text) => text !== null);
-  const large = values.filter((text) => isRef(text) && bytesOf(text) <= MOST_STORED_BYTES);
+/**
+ * Its values as they are recorded, and how many are left out. What a list has the beginning of alone is read whole, a run
+ * at a time, unless that is too much.
+ */
+async function readTexts({ journal, engine }: SearchedIn, row: BriefRun): Promise<{ texts: string[]; left: number }> {
+  // A run is read with both of its values.
+  const isRead = row.cut.every((member) => row.bytes[member] <= MOST_BYTES);
+  const kept = row.cut.length > 0 && isRead ? ((await journal.getRun(row.runId)) ?? row) : row;
+  const values = VALUES.flatMap((member) => (isRead || !row.cut.includes(member) ? (kept[member] ?? []) : []));
+  const large = values.filter((text) => isRef(text) && bytesOf(text) <= MOST_BYTES);
   const read = await Promise.all(
     large.map(async (input) => (await wholeRun(engine, { input, output: null }).catch(() => undefined))?.input ?? []),
   );
   const texts = [...values.filter((text) => !isRef(text)), ...read.flat()];
-  const stored = values.length - texts.length;
-  return { texts: kept.attributes === null ? texts : [...texts, AS_JSON + kept.attributes], stored };
+  const left = VALUES.filter((member) => kept[member] !== null).length - texts.length;
+  return { texts: kept.attributes === null ? texts : [...texts, AS_JSON + kept.attributes], left };
 }
+
+const VALUES = ['input', 'output'] as const;
 
 /** The mark of a value that is kept as JSON. */
 const AS_JSON = '2';
 
 /**
  * Whether a recorded value holds the text, as it is shown. One that is not kept as JSON has each text and name once, and
- * places instead of values: what is not in there at all is in no text of it, and what is may be such a place.
+ * places instead of values: what is not in there at all is in no text of it, and what is may be such a place. Undefined:
+ * it is too long to be shown, or cannot be.
  */
-function createMatcher(has: string): (recorded: string) => boolean {
+function createMatcher(has: string): (recorded: string) => boolean | undefined {
   const wanted = has.toLowerCase();
   const escaped = JSON.stringify(wanted).slice(1, -1);
   const isIn = (text: string) => text.includes(wanted) || text.includes(escaped);
@@ -118,6 +133,11 @@ function createMatcher(has: string): (recorded: string) => boolean {
   return (recorded) => {
     const text = recorded.toLowerCase();
     if (isJsonText(recorded)) return isIn(text.slice(AS_JSON.length));
-    return (isStructure || isIn(text)) && isIn((JSON.stringify(toShownValue(recorded)) ?? '').toLowerCase());
+    if (!isStructure && !isIn(text)) return false;
+    try {
+      return isIn((JSON.stringify(toShownValue(recorded, MOST_SHOWN)) ?? '').toLowerCase());
+    } catch {
+      return undefined;
+    }
   };
 }

@@ -27,8 +27,8 @@ export interface RunFilter {
 /** Values up to this size are whole in a list. */
 export const LISTED_BYTES = 4_096;
 
-/** A run in a list. What `cut` names is no value: it is the beginning of one as it is recorded. */
-export type BriefRun = RunRow & { cut: CutMember[] };
+/** A run in a list. What `cut` names is no value: it is the beginning of one as it is recorded, of so many `bytes`. */
+export type BriefRun = RunRow & { cut: CutMember[]; bytes: Record<CutMember, number> };
 export type CutMember = 'input' | 'output';
 
 /** Runs of one status that were created within one stretch of time. */

@@ -111,7 +111,12 @@ export function describeLists(world: World): void {
       const other = await start(journal, newRun({ input: small }));
       await write(journal, other, 0, { status: 'completed', output: large });
       const [second, first] = await journal.listBriefRuns({ name: 'refund' }, { limit: 2 });
-      expect(first).toMatchObject({ runId: run.runId, output: small, cut: ['input'] });
+      expect(first).toMatchObject({
+        runId: run.runId,
+        output: small,
+        cut: ['input'],
+        bytes: { input: Buffer.byteLength(large) },
+      });
       expect(second).toMatchObject({ runId: other.runId, input: small, cut: ['output'] });
       expect(large.startsWith(first?.input ?? '')).toBe(true);
       expect(first?.input.length).toBeGreaterThan(1_900);

@@ -16,7 +16,7 @@ interface Query {
 }
 
 const CUT_MEMBERS = ['input', 'output'] as const satisfies CutMember[];
-const CUT_PREFIX = 'cut ';
+const BYTES_PREFIX = 'bytes ';
 const CUT_LENGTH = 2_000;
 const { input: _input, output: _output, ...WITHOUT_VALUES } = RUN_COLUMNS;
 
@@ -38,16 +38,18 @@ export function listQuery(
 export const BRIEF_SELECT: string = [
   toSelect(WITHOUT_VALUES),
   ...CUT_MEMBERS.map((member) => {
-    const isCut = `octet_length(${member}) > ${LISTED_BYTES}`;
-    const value = `case when ${isCut} then substr(${member}, 1, ${CUT_LENGTH}) else ${member} end as "${member}"`;
-    return `${value}, case when ${isCut} then 1 else 0 end as "${CUT_PREFIX}${member}"`;
+    const bytes = `coalesce(octet_length(${member}), 0)`;
+    const value = `case when ${bytes} > ${LISTED_BYTES} then substr(${member}, 1, ${CUT_LENGTH}) else ${member} end as "${member}"`;
+    return `${value}, ${bytes} as "${BYTES_PREFIX}${member}"`;
   }),
 ].join(', ');
 
 export function toBriefRun(row: StoredRow): BriefRun {
-  const entries = Object.entries(row).filter(([key]) => !key.startsWith(CUT_PREFIX));
-  const cut = CUT_MEMBERS.filter((member) => row[CUT_PREFIX + member] === 1);
-  return { ...toRunRow(Object.fromEntries(entries)), cut };
+  const entries = Object.entries(row).filter(([key]) => !key.startsWith(BYTES_PREFIX));
+  const bytesOf = (member: CutMember) => Number(row[BYTES_PREFIX + member]);
+  const bytes = { input: bytesOf('input'), output: bytesOf('output') };
+  const cut = CUT_MEMBERS.filter((member) => bytes[member] > LISTED_BYTES);
+  return { ...toRunRow(Object.fromEntries(entries)), cut, bytes };
 }
 
 /** The runs that match, counted by status and stretch of time. Answers rows for `toTally`. */
