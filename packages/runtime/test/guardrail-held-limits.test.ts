@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/index.ts';
-import { callTool, connect, MODERN } from './_mcp.ts';
+import { callTool, connect, MODERN, write } from './_mcp.ts';
 import { call, finish, json, setupBoxes, startProvider, toModelStream, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
@@ -86,4 +86,19 @@ test('a text that waits is read by no model over MCP, until it is approved', asy
   await decide(box, held, 'approve');
   await finish(box, held.runId);
   expect(await read()).toContain('A falcon');
+});
+
+test('a result that waits is not shown to the model that rejects it', async () => {
+  const { box, name, rule } = await open('tool-result', { answer: 'A falcon, at last.' });
+  const held = await ask(box, name, 'tool:look {}; say:Done.');
+  const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
+  const input = { id: held.approvalId, decision: 'reject' };
+  const { body: asked } = await write(client, 'approvals.decide', input);
+  const { text, body } = await write(client, 'approvals.decide', input, asked.requestState);
+  expect(body).toMatchObject({ approvalId: held.approvalId, status: 'rejected' });
+  expect(text).toContain(rule);
+  expect(text).not.toContain('at last');
+  await finish(box, held.runId);
+  const shown = await callTool(client, 'call_read_operation', { operation: 'activity.list', input: {} });
+  expect(shown.text).not.toContain('at last');
 });
