@@ -198,6 +198,19 @@ describe.each(EACH)('a streamed request on %s that is sent again under its key w
     expect(again.raw()).toMatch(/"interrupts":\[\{"id":"[^"]+"/);
   });
 
+  test('of no session says so when it is stopped by its run', async () => {
+    const box = await boxes.open({ agents });
+    const first = await lose(box, wire, { until: 'two' });
+    const reader = await ask(box, wire);
+    await until(() => reader.text().includes('two'));
+    const runId = first.headers.get('x-svc-run-id') ?? '';
+    const stop = json({}, { headers: { 'x-api-key': 'any' } });
+    expect((await box.request(`/api/runs/${runId}/cancel`, stop)).status).toBe(200);
+    await reader.ended;
+    expect(reader.raw()).toContain('run_cancelled');
+    expect(reader.text()).not.toContain('ten');
+  });
+
   test('gives an answer that has to fit a schema once it does', async () => {
     const output = z.object({ words: z.string() });
     const helper = defineDeepAgent({ name: 'helper', tools: { count }, output });
