@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/index.ts';
-import { callTool, connect, MODERN } from './_mcp.ts';
+import { HttpAgent } from '@ag-ui/client';
+import { say, textOf } from './_agui.ts';
+import { callTool, connect, MODERN, write } from './_mcp.ts';
 import { call, finish, json, setupBoxes, startProvider, toModelStream, until } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
@@ -88,4 +90,47 @@ test('an approval shows a text that waits to no model over MCP, until it is appr
   await decide(box, held, 'approve');
   await finish(box, held.runId);
   expect(await read()).toContain('A falcon');
+});
+
+test('a result that waits is not shown to the model that rejects it', async () => {
+  const { box, name, rule } = await open('tool-result', { answer: 'A falcon, at last.' });
+  const held = await ask(box, name, 'tool:look {}; say:Done.');
+  const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
+  const input = { id: held.approvalId, decision: 'reject' };
+  const { body: asked } = await write(client, 'approvals.decide', input);
+  const { text, body } = await write(client, 'approvals.decide', input, asked.requestState);
+  expect(body).toMatchObject({ approvalId: held.approvalId, status: 'rejected' });
+  expect(text).toContain(rule);
+  expect(text).not.toContain('at last');
+  await finish(box, held.runId);
+  const shown = await callTool(client, 'call_read_operation', { operation: 'activity.list', input: {} });
+  expect(shown.text).not.toContain('at last');
+});
+
+test('an answer that is streamed as JSON and held in its middle is said whole once it is approved, over a restart', async () => {
+  const name = `limits-${++names}`;
+  const said = '{"name":"a falcon","age":1}';
+  const provider = await startProvider((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(toModelStream(said.split('').map((content) => ({ content }))));
+  });
+  const output = z.object({ name: z.string(), age: z.number() });
+  const agents = { [name]: defineDeepAgent({ name, output, streamOutput: true }) };
+  const box = await boxes.open({ agents, provider: { baseUrl: provider.url } });
+  const rule = { name, check: { kind: 'words', words: ['falcon'] }, sides: ['agent-output'], action: 'hold' };
+  expect((await call(box, 'POST /api/guardrails', { ...rule, attachment: { kind: 'agent', name } })).status).toBe(201);
+  const clientOf = (of: TestBox) =>
+    new HttpAgent({
+      url: `http://box/agui/v1/agents/${name}`,
+      threadId: 'one',
+      headers: { authorization: 'Bearer dev' },
+      fetch: (url, init) => of.request(String(url).replace('http://box', ''), init),
+    });
+  const asked = await say(clientOf(box), 'Who?');
+  expect(textOf(asked)).toBe('{"name":"a');
+  const again = await box.restart();
+  const interruptId = asked.interrupts[0]?.id ?? '';
+  const resume = [{ interruptId, status: 'resolved' as const, payload: { decision: 'approve' } }];
+  const more = await say(clientOf(again), undefined, { resume });
+  expect(textOf(asked) + textOf(more)).toBe(said);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { setAttributes } from '../src/engine/attributes.ts';
 import { describeOnBoth } from './_both.ts';
-import { call, finish, runWorkflow, setupBoxes, startWorkflow } from './_setup.ts';
+import { call, finish, runWorkflow, setupBoxes, startWorkflow, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -15,6 +15,7 @@ interface Page {
 const WORKFLOWS = {
   echo: { run: async (input: unknown) => input },
   give: { run: async () => ({ answer: 'forty-two', when: new Date(0), amounts: new Map([['eur', 17]]) }) },
+  mark: { run: async () => null },
   marked: { run: async (marks: Record<string, string>) => setAttributes(marks) },
 };
 /** More objects than JSON alone is used for. */
@@ -87,6 +88,25 @@ describeOnBoth(boxes, 'runs that hold a text', (open) => {
     expect(page.items.map(({ runId }) => runId)).toEqual([wanted]);
     expect(looked).toBe(5_001);
     expect(pages).toBeGreaterThanOrEqual(3);
+  });
+
+  test('are found behind one that is too large to be looked through, and one that is longer as JSON', async () => {
+    const row = { text: 'x'.repeat(60_000) };
+    const shared = { run: async () => ({ at: new Date(0), rows: Array.from({ length: 10_000 }, () => row) }) };
+    const box = await open({ workflows: { ...WORKFLOWS, shared } });
+    const wanted = String((await runWorkflow(box, 'echo', { note: 'a, needle' })).runId);
+    const longer = await startWorkflow(box, 'shared');
+    await until(async () => (await box.journal.getRun(longer))?.status === 'completed');
+    const large = String((await runWorkflow(box, 'mark', { note: 'a, needle', more: 'x'.repeat(9_000) })).runId);
+    // As a turn with images is.
+    const { listBriefRuns } = box.journal;
+    box.journal.listBriefRuns = async (...asked) =>
+      (await listBriefRuns(...asked)).map((one) =>
+        one.runId === large ? { ...one, bytes: { ...one.bytes, input: 20_971_520 } } : one,
+      );
+    const { items, looked } = await search(box, { has: 'a, needle' });
+    expect(items.map(({ runId }) => runId)).toEqual([wanted]);
+    expect(looked).toMatchObject({ runs: 3, stored: 2 });
   });
 
   test('are a page of as many as are asked for', async () => {

@@ -178,6 +178,39 @@ describe.each(EACH)('a streamed request on %s that is sent again under its key w
     expect(reader.text()).not.toContain('ten');
   });
 
+  test('says so when a sub-agent comes to wait beside a call that was answered before', async () => {
+    const payer = { name: 'payer', description: 'Pays.', tools: { hold, pay }, interruptOn: { pay: true } };
+    const helper = defineDeepAgent({ name: 'helper', tools: { count }, subagents: [payer] });
+    const box = await boxes.open({ agents: { helper } });
+    const before = releases.length;
+    const task = JSON.stringify({ subagent_type: 'payer', description: 'tool:hold {}\ntool:pay {}; say:Paid.' });
+    const asked = { content: `tools:task ${task} | count {"n":1}`, headers: { 'x-svc-session': 'below' } };
+    const first = await ask(box, wire, asked);
+    const runId = first.headers.get('x-svc-run-id') ?? '';
+    const isAnswered = async () =>
+      (await box.journal.getRecords(runId)).some(({ kind, event }) => kind === 'tool' && event === 'done');
+    await until(async () => releases.length > before && (await isAnswered()));
+    first.leave();
+    const again = await ask(box, wire, asked);
+    await until(() => again.raw().includes('count'));
+    releases.at(-1)?.();
+    await again.ended;
+    expect(again.raw()).toMatch(/"interrupts":\[\{"id":"[^"]+"/);
+  });
+
+  test('of no session says so when it is stopped by its run', async () => {
+    const box = await boxes.open({ agents });
+    const first = await lose(box, wire, { until: 'two' });
+    const reader = await ask(box, wire);
+    await until(() => reader.text().includes('two'));
+    const runId = first.headers.get('x-svc-run-id') ?? '';
+    const stop = json({}, { headers: { 'x-api-key': 'any' } });
+    expect((await box.request(`/api/runs/${runId}/cancel`, stop)).status).toBe(200);
+    await reader.ended;
+    expect(reader.raw()).toContain('run_cancelled');
+    expect(reader.text()).not.toContain('ten');
+  });
+
   test('gives an answer that has to fit a schema once it does', async () => {
     const output = z.object({ words: z.string() });
     const helper = defineDeepAgent({ name: 'helper', tools: { count }, output });

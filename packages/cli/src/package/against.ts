@@ -58,9 +58,11 @@ type Listed = OperationOutput<'runs.list'>['items'][number];
 const OPEN = ['running', 'waiting', 'blocked'];
 const MOST = 1_000;
 
+/** Of code that an author has written. */
 async function listOpen(client: Client): Promise<Listed[]> {
   const lists = await Promise.all(OPEN.map((status) => client.list<Listed>('/api/runs', { status })));
-  return lists.flat();
+  // What the box runs for itself, such as evals, is no code of a workspace.
+  return lists.flat().filter(({ name }) => !name.startsWith('svc.'));
 }
 
 /** Undefined: it is over and gone. `unread`: it is more than a document holds. */

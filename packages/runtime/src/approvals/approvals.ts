@@ -192,7 +192,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (result?.outcome === 'idempotency_conflict') throw idempotencyConflict(key);
       if (!result || result.outcome === 'closed' || result.outcome === 'full')
         throw new BoxError('approval_closed', 'The run that asked has ended; nothing is left to decide.');
-      const approval = toApproval({ ...entry, hook: result.hook, first: result.event });
+      const decided = { ...entry, hook: result.hook, first: result.event };
+      const approval = toApproval(toRead(decided, byModel !== undefined));
       if (result.outcome === 'already') throw alreadyDecided(approval);
       if (result.outcome === 'resumed') recordHit?.(...toDecisionHit(readDetail(entry.hook), approval));
       return approval;

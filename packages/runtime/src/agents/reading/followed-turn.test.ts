@@ -17,7 +17,16 @@ const answered = (callId: string): TurnEvent => {
   const result = { content: '3', isError: false, durationMs: 1 };
   return { type: 'tool.result', callId, messageId: `${callId}-result`, ...result };
 };
+const waits = (callId: string): TurnEvent => ({
+  type: 'interrupt',
+  id: `of-${callId}`,
+  callId,
+  message: 'Pay?',
+  allow: ['approve'],
+  responseSchema: {},
+});
 const STOP: TurnEvent = { type: 'finish', reason: 'stop' };
+const WAITING: TurnEvent = { type: 'finish', reason: 'interrupt' };
 
 function follow() {
   let made: readonly TurnEvent[] = [];
@@ -38,6 +47,11 @@ function follow() {
     seen,
     push,
     read,
+    /** What is recorded now, in place of what was. */
+    replace(...events: TurnEvent[]) {
+      made = events;
+      changed();
+    },
     record(...events: TurnEvent[]) {
       made = [...made, ...events];
       changed();
@@ -94,4 +108,39 @@ test('the answer of a sub-agent that is recorded with the next model call is not
   turn.push(STOP);
   const first = [begin(1), called('a'), end(1), begin(2), say(2, 'two')];
   expect(await all).toEqual([...first, answered('a'), end(2), begin(3), say(3, 'three'), end(3), STOP]);
+});
+
+test('what comes to wait behind an answer that is sent is not left out, and the answer comes once', async () => {
+  const turn = follow();
+  const called2 = [begin(1), called('a'), called('b')];
+  turn.record(...called2, answered('b'));
+  const all = turn.read();
+  await expect.poll(() => turn.seen).toHaveLength(4);
+  turn.replace(...called2, waits('a'), answered('b'), WAITING);
+  turn.push(WAITING);
+  expect(await all).toEqual([...called2, answered('b'), waits('a'), WAITING]);
+});
+
+test('an answer that is recorded before a wait that is sent is not left out', async () => {
+  const turn = follow();
+  const called2 = [begin(1), called('a'), called('b')];
+  turn.record(...called2, waits('a'), WAITING);
+  const all = turn.read();
+  await expect.poll(() => turn.seen).toHaveLength(4);
+  turn.replace(...called2, answered('b'), answered('a'), end(1), begin(2), say(2, 'two'), end(2), STOP);
+  turn.push(STOP);
+  const rest = [answered('b'), answered('a'), end(1), begin(2), say(2, 'two'), end(2), STOP];
+  expect(await all).toEqual([...called2, waits('a'), ...rest]);
+});
+
+test('what the agent keeps comes again where another process has changed it', async () => {
+  const turn = follow();
+  const state: TurnEvent = { type: 'state', snapshot: { plan: 'old' } };
+  const changed: TurnEvent = { type: 'state', snapshot: { plan: 'new' } };
+  for (const event of [begin(1), state]) turn.push(event);
+  const all = turn.read();
+  await expect.poll(() => turn.seen).toHaveLength(2);
+  turn.record(begin(1), end(1), begin(2), end(2), changed);
+  turn.push(STOP);
+  expect(await all).toEqual([begin(1), state, end(1), begin(2), end(2), changed, STOP]);
 });

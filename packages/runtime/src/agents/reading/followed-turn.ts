@@ -4,7 +4,7 @@ import type { EventBatches, TurnEvent } from '../events/turn-events.ts';
 export interface FollowedTurn {
   /** From what is made now on, and what its last model call has said before, where the turn runs in this process. */
   live: EventBatches;
-  /** What the journal has of it, from its beginning; where it has ended or waits, up to there. Only ever grows at its end. */
+  /** What the journal has of it, from its beginning; where it has ended or waits, up to there. */
   readMade(): Promise<readonly TurnEvent[]>;
   /** Resolves once the turn may have made more that is recorded, or the signal aborts. */
   nextChange(signal: AbortSignal): Promise<void>;
@@ -38,7 +38,7 @@ export async function* followTurn({ live, readMade, nextChange }: FollowedTurn):
       if (got.done) return;
       const news: TurnEvent[] = [];
       for (const event of got.value) {
-        if (isTerminal(event)) append(news, event.type === 'error' ? [] : sent.takeRest(await readMade()));
+        if (isTerminal(event)) append(news, event.type === 'error' ? [] : sent.take(await readMade()));
         else if (!sent.isLive && event.type === 'step.start' && event.step > sent.step)
           append(news, sent.takeUpTo(event.step, await readMade()));
         if (sent.isLive || isTerminal(event)) news.push(sent.note(event));
@@ -68,35 +68,35 @@ interface Sent {
   take(made: readonly TurnEvent[]): TurnEvent[];
   /** The same up to the beginning of a step that is passed on from here. */
   takeUpTo(step: number, made: readonly TurnEvent[]): TurnEvent[];
-  /** What it lacks of a turn that has ended, or waits. */
-  takeRest(made: readonly TurnEvent[]): TurnEvent[];
   /** Notes an event that is passed on, and answers it. */
   note(event: TurnEvent): TurnEvent;
 }
 
 function createSent(): Sent {
-  /** How much of what is recorded. */
-  let taken = 0;
+  /** Of each event that it has, by what names it. What is recorded may come to stand before what was recorded first. */
+  const had = new Set<string>();
   let step = 0;
   let isOpen = false;
   let isLive = false;
-  let hasState = false;
-  const unanswered = new Set<string>();
 
-  const note = (event: TurnEvent): TurnEvent => {
+  const note = (event: TurnEvent, of = step): TurnEvent => {
     if (event.type === 'step.start') [step, isOpen] = [event.step, true];
     if (event.type === 'step.end') isOpen = false;
-    if (event.type === 'state') hasState = true;
-    if (event.type === 'tool.start' && event.executor === 'box') unanswered.add(event.callId);
-    if (event.type === 'tool.result') unanswered.delete(event.callId);
+    had.add(nameOf(event, of));
     return event;
   };
   const take = (made: readonly TurnEvent[], before = Infinity): TurnEvent[] => {
-    const begins = made.findIndex((event) => event.type === 'step.start' && event.step >= before);
-    const until = begins < 0 ? made.length : begins;
-    const news = made.slice(taken, until).filter((event) => !isTerminal(event));
-    taken = Math.max(taken, until);
-    return news.map(note);
+    const news: TurnEvent[] = [];
+    const known = step;
+    let of = 0;
+    for (const event of made) {
+      if (event.type === 'step.start') of = event.step;
+      if (of >= before) break;
+      // What an agent keeps comes at the end, as it is then: again where steps were made elsewhere.
+      const isNew = !had.has(nameOf(event, of)) || (event.type === 'state' && of > known);
+      if (isNew && !isTerminal(event)) news.push(note(event, of));
+    }
+    return news;
   };
   const closeStep = (): TurnEvent[] => (isOpen ? [note({ type: 'step.end', step })] : []);
 
@@ -114,16 +114,15 @@ function createSent(): Sent {
       isLive = true;
       return news;
     },
-    takeRest(made) {
-      if (!isLive) return take(made);
-      // The answer of a sub-agent is recorded with the model call after it; and a turn may have gone on in another process.
-      const answers = made.filter((event) => event.type === 'tool.result' && unanswered.has(event.callId));
-      const at = made.findIndex((event) => event.type === 'step.start' && event.step > step);
-      const rest = at < 0 ? [] : [...closeStep(), ...made.slice(at).filter((event) => !isTerminal(event))];
-      const state = hasState || at >= 0 ? [] : made.filter((event) => event.type === 'state');
-      return [...answers, ...rest, ...state].map(note);
-    },
   };
+}
+
+/** What no other event of a turn has, but for the pieces of one part: of what is recorded a part has one piece. */
+function nameOf(event: TurnEvent, of: number): string {
+  if ('callId' in event && event.type !== 'interrupt') return `${event.type} ${event.callId}`;
+  if ('id' in event) return `${event.type} ${event.id}`;
+  if (event.type === 'state') return event.type;
+  return `${event.type} ${'step' in event ? event.step : of}`;
 }
 
 type PacedRead = FollowedTurn['readMade'] & {

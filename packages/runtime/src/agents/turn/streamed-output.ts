@@ -4,9 +4,11 @@ import { FENCE, FENCE_OPENING } from './output.ts';
 /**
  * Emits the text of an answer that has to be JSON while it is written, as the check will have it: without white space and
  * a code block around it. A text that begins as no object and no list is held back.
+ * @param said what was written of it before, and has been emitted so
  */
-export function createStreamedOutput(emit: Emit): Emit {
+export function createStreamedOutput(emit: Emit, said = ''): Emit {
   const strip = createStrip();
+  strip(said);
   /** Of the text that is being written, once some of it was emitted. */
   let begun: string | undefined;
   return (event) => {

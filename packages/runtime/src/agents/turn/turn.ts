@@ -115,7 +115,6 @@ class Turn implements ToolTurn {
     const begin = onlyOnce(() => this.options.emit({ type: 'step.start', step }));
     if (!this.execution.isReplaying) begin();
     await this.#summaries.makeRoom();
-    const replyOptions = this.#replyOptions();
     const answered = await this.#calls.call({
       stepId: input.model,
       name: 'model',
@@ -130,7 +129,7 @@ class Turn implements ToolTurn {
         ...callLimits(agent),
       },
       keepsRequest: true,
-      reply: replyOptions,
+      reply: this.#replyOptions(),
       notifiesShutdown: step === 1,
       // One that a process before has begun is recorded as begun, and is asked again: the turn still replays here.
       begins: begin,
@@ -139,7 +138,7 @@ class Turn implements ToolTurn {
     this.emit({ type: 'usage', model: answered.fallback ?? input.model, ...this.#calls.usage });
     const { heldOutput } = answered;
     const reply = heldOutput
-      ? await passReply(this, { ...answered, heldOutput }, { step, options: replyOptions })
+      ? await passReply(this, { ...answered, heldOutput }, { step, options: this.#replyOptions(answered.content) })
       : answered;
     conversation.add(withReasoning(toAssistantMessage(reply, this.#nextMessageId()), reply));
     return reply;
@@ -291,13 +290,14 @@ class Turn implements ToolTurn {
     parts.close();
   }
 
-  #replyOptions(): ReplyOptions {
+  /** `said`: what the reply has said before. */
+  #replyOptions(said = ''): ReplyOptions {
     const { toolset, output, untilTaken } = this.options;
     // What may yet be refused is not emitted: it could not be taken back.
     const emit: Emit = !output
       ? this.options.emit
       : output.isStreamed
-        ? createStreamedOutput(this.options.emit)
+        ? createStreamedOutput(this.options.emit, said)
         : (event) => !isText(event) && this.options.emit(event);
     return {
       emit,
