@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { gzip } from 'node:zlib';
 import { scrypt, sign, generateKeyPairSync } from 'node:crypto';
+import { release, version } from 'node:os';
 import { promisify } from 'node:util';
 import { goOnAfterKill, newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
@@ -97,6 +98,9 @@ const PLATFORM: Record<string, () => Promise<unknown>> = {
   'import()': async () => typeof (await import('node:querystring')).parse,
   'WebAssembly.compile': async () => String(await wasm.compile(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0))),
   'Blob.text': async () => new Blob(['x']).text(),
+  'performance.now': async () => [performance.now(), performance.timeOrigin, new Event('x').timeStamp],
+  'process.version and os.release': async () => [process.version, process.versions.v8, release(), version()],
+  'a number in the locale of the process': async () => (1234.5).toLocaleString(),
   'Response.json': async () => Response.json({ a: 1 }).json(),
 };
 
