@@ -41,10 +41,12 @@ export interface Loader {
 export interface LoaderOptions {
   store: CodeStore;
   key: MasterKey;
+  /** The one before it, whose versions are still executed. */
+  previousKey?: MasterKey | undefined;
   onRefused(key: CodeKey, why: string): void;
 }
 
-export function createLoader({ store, key: master, onRefused }: LoaderOptions): Loader {
+export function createLoader({ store, key: master, previousKey, onRefused }: LoaderOptions): Loader {
   let folder: Promise<string> | undefined;
   let count = 0;
 
@@ -73,7 +75,8 @@ export function createLoader({ store, key: master, onRefused }: LoaderOptions): 
       const kept = await store.find(key);
       if (!kept) return undefined;
       const refuse = (why: string) => void onRefused(key, why);
-      const manifest = openManifest(master, key, kept.manifest);
+      const open = (by: MasterKey) => openManifest(by, key, kept.manifest);
+      const manifest = open(master) ?? (previousKey && open(previousKey));
       if (!manifest) return refuse('it was not written by this box with the secret key it has now');
       const files = new Map<string, Buffer>();
       for (const [path, digest] of Object.entries(manifest.files)) {

@@ -34,6 +34,8 @@ export interface VersionsOptions {
   catalog: Catalog;
   store: CodeStore;
   key: MasterKey;
+  /** The key before it: what was kept under that one is sealed anew. */
+  previousKey?: MasterKey | undefined;
   log: Log;
   /**
    * `all`: whatever is served is kept from the beginning. `open`: what open runs have, as it is compiled for that. `none`: another
@@ -42,13 +44,14 @@ export interface VersionsOptions {
   keeps: 'all' | 'open' | 'none';
 }
 
-export function createVersions({ catalog, store, key, log, keeps }: VersionsOptions): Versions {
+export function createVersions({ catalog, store, key, previousKey, log, keeps }: VersionsOptions): Versions {
   const keeper = createKeeper({ store, key, log });
   /** Until when they are not looked at again: each of its runs would have all files read. */
   const refused = new Map<string, number>();
   const loader = createLoader({
     store,
     key,
+    previousKey,
     onRefused({ codeHash, name }, why) {
       const id = `${codeHash} ${name}`;
       const isKnown = refused.has(id);
@@ -107,7 +110,11 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
   let isSweeping = false;
   let sweptAt = -Infinity;
   let housekeptAt = performance.now();
-  const keep = (): Promise<void> => (keeps === 'all' ? keeper.keep(catalog.versions()) : keepOpen());
+  const keep = async (): Promise<void> => {
+    if (keeps !== 'all') return keepOpen();
+    if (previousKey) await keeper.reseal(previousKey);
+    await keeper.keep(catalog.versions());
+  };
   const warn = (error: unknown): void =>
     log.warn('Code cannot be kept for the runs that begin with it; the next sweep tries again.', { error });
   const housekeep = async (): Promise<void> => {

@@ -58,6 +58,17 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       ]);
       return row && (decodeText(row) as unknown as FoundCode);
     },
+    async list({ after, limit }) {
+      const rows = await query(
+        `select ${FOUND} from ${code} where (code_hash, name) > (?, ?) order by code_hash, name limit ?`,
+        [toStoredText(after?.codeHash ?? ''), toStoredText(after?.name ?? ''), limit],
+      );
+      return rows.map((row) => decodeText(row) as unknown as FoundCode);
+    },
+    async reseal({ codeHash, name, manifest }, sealed) {
+      const given = [sealed, codeHash, name, manifest].map(toStoredText);
+      await commit([[`update ${code} set manifest = ? where code_hash = ? and name = ? and manifest = ?`, given]]);
+    },
     async readFile(digest) {
       const [row] = await query(`select body as "body" from ${codeFiles} where digest = ?`, [digest]);
       return row?.body as string | undefined;
