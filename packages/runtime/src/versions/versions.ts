@@ -8,6 +8,7 @@ import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
 import type { Loader, PlacedVersion } from './loader.ts';
+import { openManifest } from './manifest.ts';
 
 /** A run whose code is looked for. `codeHash`: what it began with. */
 export type VersionedRun = Pick<RunRow, 'name'> & { codeHash?: string | null | undefined };
@@ -23,6 +24,8 @@ export interface Versions {
   findWorkflow(run: VersionedRun): Promise<Pinned<WorkflowDefinition> | undefined>;
   /** The same of the agent of a turn, or of a sub-agent's. */
   findAgent(run: VersionedRun): Promise<Pinned<AgentDefinition> | undefined>;
+  /** True: this code is kept, and was by a box with this key. Nothing of it is read but what it is. */
+  holds(code: CodeKey): Promise<boolean>;
   /** The program has changed: its code is kept before a run can begin with it. */
   loaded(): Promise<void>;
   /** Called about once a second. Returns at once, and never throws. */
@@ -101,10 +104,11 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
   };
   const isRefused = ({ codeHash, name }: CodeKey): boolean =>
     (refused.get(`${codeHash} ${name}`) ?? 0) > performance.now();
-  const find = createFinder({ loader, isRefused, define }, async ({ codeHash }) => {
-    // It was edited a moment ago, and no sweep has come since.
+  /** It was edited a moment ago, and no sweep has come since. */
+  const keepRetired = async ({ codeHash }: CodeKey): Promise<void> => {
     if (retired.some((version) => version.codeHash === codeHash)) await keepOpen();
-  });
+  };
+  const find = createFinder({ loader, isRefused, define }, keepRetired);
 
   let isKept = false;
   let isSweeping = false;
@@ -134,6 +138,12 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
       if (codeHash == null || catalog.findAgent(name)?.definition?.codeHash === codeHash) return undefined;
       const found = await find({ codeHash, name });
       return found && 'agent' in found ? found : undefined;
+    },
+    async holds(code) {
+      await keepRetired(code);
+      const kept = isRefused(code) ? undefined : await store.find(code);
+      const keys = previousKey ? [key, previousKey] : [key];
+      return kept !== undefined && keys.some((one) => openManifest(one, code, kept.manifest) !== undefined);
     },
     async loaded() {
       if (keeps === 'open') {
