@@ -8,7 +8,6 @@ import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
 import type { Loader, PlacedVersion } from './loader.ts';
-import { openManifest } from './manifest.ts';
 
 /** A run whose code is looked for. `codeHash`: what it began with. */
 export type VersionedRun = Pick<RunRow, 'name'> & { codeHash?: string | null | undefined };
@@ -89,19 +88,7 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
     return next;
   };
 
-  const define = async (placed: PlacedVersion, { codeHash }: CodeKey): Promise<AnyPinned> => {
-    const { manifest, exports, registry } = await placed.load();
-    const module = { exports, hash: codeHash };
-    const definition =
-      manifest.kind === 'agent'
-        ? catalog.defineAgent(manifest.entry, module)
-        : catalog.defineWorkflow(manifest.entry, module);
-    log.info('An earlier version of code is loaded for the runs that began with it.', {
-      name: manifest.entry.name,
-      codeHash,
-    });
-    return { ...definition, codeHash, registry };
-  };
+  const define = createDefine({ catalog, log });
   const isRefused = ({ codeHash, name }: CodeKey): boolean =>
     (refused.get(`${codeHash} ${name}`) ?? 0) > performance.now();
   /** It was edited a moment ago, and no sweep has come since. */
@@ -141,9 +128,7 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
     },
     async holds(code) {
       await keepRetired(code);
-      const kept = isRefused(code) ? undefined : await store.find(code);
-      const keys = previousKey ? [key, previousKey] : [key];
-      return kept !== undefined && keys.some((one) => openManifest(one, code, kept.manifest) !== undefined);
+      return !isRefused(code) && loader.holds(code);
     },
     async loaded() {
       if (keeps === 'open') {
@@ -177,6 +162,22 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
 // --- internal ---
 
 type AnyPinned = Pinned<AgentDefinition | WorkflowDefinition>;
+
+function createDefine({ catalog, log }: Pick<VersionsOptions, 'catalog' | 'log'>): FinderParts['define'] {
+  return async (placed, { codeHash }) => {
+    const { manifest, exports, registry } = await placed.load();
+    const module = { exports, hash: codeHash };
+    const definition =
+      manifest.kind === 'agent'
+        ? catalog.defineAgent(manifest.entry, module)
+        : catalog.defineWorkflow(manifest.entry, module);
+    log.info('An earlier version of code is loaded for the runs that began with it.', {
+      name: manifest.entry.name,
+      codeHash,
+    });
+    return { ...definition, codeHash, registry };
+  };
+}
 
 interface FinderParts {
   loader: Pick<Loader, 'find'>;

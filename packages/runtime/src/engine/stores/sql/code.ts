@@ -59,10 +59,9 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       return row && (decodeText(row) as unknown as FoundCode);
     },
     async list({ after, limit }) {
-      const rows = await query(
-        `select ${FOUND} from ${code} where (code_hash, name) > (?, ?) order by code_hash, name limit ?`,
-        [toStoredText(after?.codeHash ?? ''), toStoredText(after?.name ?? ''), limit],
-      );
+      const behind = [after?.codeHash ?? '', after?.name ?? ''].map(toStoredText);
+      const sql = `select ${FOUND} from ${code} where (code_hash, name) > (?, ?) order by code_hash, name limit ?`;
+      const rows = await query(sql, [...behind, limit]);
       return rows.map((row) => decodeText(row) as unknown as FoundCode);
     },
     async reseal({ codeHash, name, manifest }, sealed) {
