@@ -156,6 +156,21 @@ describe('the stream of events', () => {
     ]);
   });
 
+  test('reports a run that an edit blocks, and by what', async () => {
+    const workflow = (step: () => Promise<unknown>) => ({
+      patient: { run: async () => [await step(), await createHook({ token: 'go' })] },
+    });
+    const before = await boxes.open({ workflows: workflow(one) });
+    const runId = await startWorkflow(before, 'patient');
+    await untilStatus(before, runId, 'waiting');
+    const box = await before.restart({ workflows: workflow(toStep('other', () => 1)), hash: 'edited' });
+    const stream = await listen(await box.listen());
+    await call(box, 'POST /api/workflows/hooks/go/resume', null);
+    await untilStatus(box, runId, 'blocked');
+    await until(() => stream.says(runId).includes('run.blocked blocked'));
+    expect(stream.events().at(-1)?.data).toMatchObject({ runId, name: 'patient', code: 'code_changed' });
+  });
+
   test('tells that other code is in force', async () => {
     const { box, url } = await open();
     const stream = await listen(url);

@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
+import { createHook } from '../src/engine/primitives/hook.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { defineConfig } from '../src/workspace-config.ts';
 import { parseMetrics } from './_otlp.ts';
-import { call, runWorkflow, setupBoxes, startWorkflow, until } from './_setup.ts';
+import { call, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -44,6 +45,14 @@ async function receive(...answers: number[]) {
 
 const fails = async () => {
   throw Object.assign(new Error('The card was declined.'), { code: 'card_declined' });
+};
+/** Waits behind a step of this name. */
+const waitAfter = (name: string) => {
+  const step = toStep(name, () => 1);
+  return async () => {
+    await step();
+    return createHook({ token: 'go' });
+  };
 };
 const PROGRAM = {
   workflows: {
@@ -93,6 +102,53 @@ test('a failed run is reported once, signed as the Standard Webhooks specificati
   expect(await deliveriesOf(box)).toMatchObject([
     { deliveryId: headers['webhook-id'], receiver: 'ops', type: 'run.failed', runId, attempts: 1, lastError: null },
   ]);
+});
+
+test('a poisoned run is told as such, and not to who listens for failed ones alone', async () => {
+  const [all, failed, poisoned] = await Promise.all([receive(), receive(), receive()]);
+  const killed = async () => {
+    throw Object.assign(new Error('The process died 5 times in this run.'), { code: 'run_poisoned' });
+  };
+  const box = await open(
+    [
+      to(all.url, { name: 'all' }),
+      to(failed.url, { name: 'failed', events: ['run.failed'] }),
+      to(poisoned.url, { name: 'poisoned', events: ['run.poisoned'] }),
+    ],
+    { workflows: { ...PROGRAM.workflows, killed: { run: killed } } },
+  );
+  const { runId } = await runWorkflow(box, 'killed');
+  const { runId: other } = await runWorkflow(box, 'pay');
+  await until(() => all.got.length === 2 && failed.got.length === 1 && poisoned.got.length === 1);
+  const told = ({ got }: typeof all) => got.map(({ body }) => [body.type, body.data.runId]).sort();
+  expect(told(all)).toEqual([
+    ['run.failed', other],
+    ['run.poisoned', runId],
+  ]);
+  expect([told(failed), told(poisoned)]).toEqual([[['run.failed', other]], [['run.poisoned', runId]]]);
+  expect((poisoned.got[0] as Got).body.data).toMatchObject({ status: 'failed', error: { code: 'run_poisoned' } });
+});
+
+test('a run that an edit blocks is told, with what blocks it', async () => {
+  const [ops, failed] = await Promise.all([receive(), receive()]);
+  const before = await open([to(ops.url, { name: 'ops' }), to(failed.url, { name: 'no', events: ['run.failed'] })], {
+    workflows: { patient: { run: waitAfter('one') } },
+  });
+  const runId = await startWorkflow(before, 'patient');
+  await untilStatus(before, runId, 'waiting');
+  const box = await before.restart({ workflows: { patient: { run: waitAfter('other') } }, hash: 'edited' });
+  await call(box, 'POST /api/workflows/hooks/go/resume', null);
+  await until(() => ops.got.length === 1);
+  expect((ops.got[0] as Got).body).toMatchObject({
+    type: 'run.blocked',
+    data: {
+      runId,
+      name: 'patient',
+      status: 'blocked',
+      error: { code: 'code_changed', message: expect.stringContaining('Call 0 of this run was recorded as') as string },
+    },
+  });
+  expect(failed.got).toEqual([]);
 });
 
 test('an approval that is asked for is told, with what finds it', async () => {

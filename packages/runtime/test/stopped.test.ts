@@ -66,6 +66,20 @@ test('the log says that a run is blocked, by what, and what resumes it', async (
   ]);
 });
 
+test('metrics tell poisoned runs from failed ones', async () => {
+  const box = await boxes.open({
+    workflows: { killed: { run: failAs('run_poisoned') }, pay: { run: failAs('card_declined') } },
+  });
+  for (const name of ['killed', 'pay']) await untilStatus(box, await startWorkflow(box, name), 'failed');
+  const stopped = (name: string, reason: string) =>
+    `svc_runs_stopped_total{svc_run_kind="workflow",svc_run_name="${name}",svc_run_reason="${reason}"}`;
+  const metrics = async () => parseMetrics(await (await box.request('/metrics')).text());
+  await until(async () => (await metrics()).has(stopped('pay', 'failed')));
+  const found = await metrics();
+  expect(found.get(stopped('killed', 'poisoned'))).toBe(1);
+  expect(found.has(stopped('killed', 'failed'))).toBe(false);
+});
+
 test('metrics count what fails and is blocked, and how many are blocked now', async () => {
   const { box } = await openBlocked();
   const metrics = async () => parseMetrics(await (await box.request('/metrics')).text());

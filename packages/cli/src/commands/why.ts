@@ -76,7 +76,7 @@ function formatBuild({ codeHash, runningCodeHash, matches, since, version }: Why
   const own = codeHash?.slice(0, 12) ?? 'none';
   const fits = {
     true: 'the code there is now',
-    false: `kept for it since ${since}; new runs have ${runningCodeHash?.slice(0, 12)}`,
+    false: `its own since ${since}; new runs have ${runningCodeHash?.slice(0, 12)}`,
     null: 'not comparable',
   };
   return `${own} (${fits[`${matches}`]}), svc ${version}`;

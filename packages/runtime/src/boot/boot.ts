@@ -175,6 +175,7 @@ async function openBox({ environment, bundle, write, closer, mask, options }: St
     readable: { kind: 'server', url: environment.databaseUrl, client: database.client },
     kv,
     secretKey: key,
+    previousSecretKey: previousKey,
     secretValues: async () => [...listSecretValues(environment.variables), ...(await secrets.values())],
     provider: {
       environment: environment.provider,

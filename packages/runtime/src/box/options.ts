@@ -89,6 +89,8 @@ export interface BoxOptions {
   isBlank?(): boolean;
   /** What the box signs and seals with. Undefined: a key made for this process. */
   secretKey?: MasterKey;
+  /** The key before it, while what is sealed with that one is sealed anew. */
+  previousSecretKey?: MasterKey | undefined;
   /** The model of agents that name none, as the code says. What is set over the API wins over it. */
   defaultModel(): string | undefined;
   /** The same of the environment, which wins over both. */

@@ -213,11 +213,12 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (files) => files.close(),
   },
   versions: {
-    create: ({ catalog, journal, masterKey, log, options: { host, supervisor } }) =>
+    create: ({ catalog, journal, masterKey, log, options: { host, supervisor, previousSecretKey } }) =>
       createVersions({
         catalog,
         store: journal.code,
         key: masterKey,
+        previousKey: previousSecretKey,
         log,
         keeps: supervisor ? 'none' : host === 'image' ? 'all' : 'open',
       }),

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { gzip } from 'node:zlib';
 import { scrypt, sign, generateKeyPairSync } from 'node:crypto';
+import { release, version } from 'node:os';
 import { promisify } from 'node:util';
 import { goOnAfterKill, newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { createHook } from './primitives/hook.ts';
 import { sleep } from './primitives/sleep.ts';
+import { FatalError } from './errors.ts';
 import { decode, encode } from './serialize.ts';
 import { differenceOf } from './values/difference.ts';
 
@@ -51,6 +53,33 @@ describeOnStores('an error made in a body', (newPlace) => {
       }
     });
   });
+
+  const fails = step('fails', () => {
+    throw new FatalError('declined');
+  });
+  /** The stack of a failure is made behind what the loop of the process has just done. */
+  const wrap = async (): Promise<void> => {
+    try {
+      await fails();
+    } catch (cause) {
+      throw new Error('outer', { cause });
+    }
+  };
+
+  test.each<[name: string, work: () => unknown, tell: (error: Error) => unknown]>([
+    ['as text', () => JSON.parse('{') as unknown, ({ stack }) => stack],
+    ['in an object', () => JSON.parse('{') as unknown, ({ message, stack }) => ({ message, stack })],
+    ['of what is refused', () => setTimeout(() => undefined, 1), ({ stack }) => stack],
+    ['of one wrapped behind a step', wrap, (error) => [error.stack, (error.cause as Error).stack]],
+  ])('its stack, handed to a step %s, replays', async (_, work, tell) => {
+    await replays(newPlace(), async () => {
+      try {
+        await work();
+      } catch (error) {
+        return report(tell(error as Error));
+      }
+    });
+  });
 });
 
 /** The types of Node do not name it. */
@@ -69,6 +98,9 @@ const PLATFORM: Record<string, () => Promise<unknown>> = {
   'import()': async () => typeof (await import('node:querystring')).parse,
   'WebAssembly.compile': async () => String(await wasm.compile(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0))),
   'Blob.text': async () => new Blob(['x']).text(),
+  'performance.now': async () => [performance.now(), performance.timeOrigin, new Event('x').timeStamp],
+  'process.version and os.release': async () => [process.version, process.versions.v8, release(), version()],
+  'a number in the locale of the process': async () => (1234.5).toLocaleString(),
   'Response.json': async () => Response.json({ a: 1 }).json(),
 };
 
@@ -162,6 +194,12 @@ describe('arguments are compared by what the code has chosen', () => {
     const error = (stack: string, errno: number) => Object.assign(new Error('x'), { stack, errno });
     expect(same({ a: 1, b: [2, { c: 3, d: 4 }] }, { b: [2, { d: 4, c: 3 }], a: 1 })).toBeUndefined();
     expect(same([error('here', -2)], [error('there', -4058)])).toBeUndefined();
+    const stack = (text: string, ...frames: string[]) => [text, ...frames.map((frame) => `    at ${frame}`)].join('\n');
+    expect(
+      same(stack('Error: x', 'go (a.ts:1:2)', 'run (b.ts:3:4)'), stack('Error: x', 'go (a.ts:9:2)')),
+    ).toBeUndefined();
+    expect(same(stack('Error: x', 'go (a.ts:1:2)'), stack('Error: y', 'go (a.ts:1:2)'))).toBeDefined();
+    expect(same('we meet\n at noon', 'we meet\n at night')).toBeDefined();
     expect(same(new Map([[{ a: 1, b: 2 }, 1n]]), new Map([[{ b: 2, a: 1 }, 1n]]))).toBeUndefined();
     const cycle = (): object => {
       const made: Record<string, unknown> = { n: 1 };

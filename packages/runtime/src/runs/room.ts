@@ -3,6 +3,7 @@ import { splitName } from '../definitions/subagents.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import { defineRoom } from '../operations/room.ts';
+import type { Versions } from '../versions/versions.ts';
 import { cancelRuns, deleteRuns, retryRuns } from './bulk-operations.ts';
 import {
   cancelRun,
@@ -64,8 +65,17 @@ export const runsRoom = defineRoom({
     catalog,
     deleteRun: remove,
     webhookUrl,
-  }: Given & Pick<RunsOptions, 'deleteRun' | 'webhookUrl'> & Pick<GivenToWhy, 'catalog'>) =>
-    createRuns({ journal, engine, deleteRun: remove, webhookUrl, findCodeHash: createFindCodeHash(catalog) }),
+    versions,
+  }: Given & { versions: Pick<Versions, 'holds'> } & Pick<RunsOptions, 'deleteRun' | 'webhookUrl'> &
+    Pick<GivenToWhy, 'catalog'>) =>
+    createRuns({
+      journal,
+      engine,
+      deleteRun: remove,
+      webhookUrl,
+      findCodeHash: createFindCodeHash(catalog),
+      holdsCode: versions.holds,
+    }),
 });
 
 /** Why a run stands where it does. */

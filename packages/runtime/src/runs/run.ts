@@ -130,12 +130,13 @@ export const RunDetail = Run.extend({
 });
 export type RunDetail = z.infer<typeof RunDetail>;
 
-/** Which code the run has. */
-export function toCode(
+/** Which code the run has. `holds`: whether it is kept. */
+export async function toCode(
   { codeHash, movedFrom, movedAt, status }: RunRow,
   newest: string | undefined,
-): RunDetail['code'] {
-  const isKept = !isFinal(status) && codeHash !== null && newest !== codeHash;
+  holds: (codeHash: string) => Promise<boolean>,
+): Promise<RunDetail['code']> {
+  const isKept = !isFinal(status) && codeHash !== null && newest !== codeHash && (await holds(codeHash));
   return { codeHash, newest: newest ?? null, isKept, movedFrom, movedAt: movedAt === null ? null : toIso(movedAt) };
 }
 

@@ -7,6 +7,7 @@ import { splitName } from '../definitions/subagents.ts';
 import type { Engine } from '../engine/engine.ts';
 import { wholeRecord, wholeRun } from '../engine/large-values.ts';
 import type { Journal } from '../engine/journal.ts';
+import type { CodeKey } from '../engine/journal/code.ts';
 import type { RunFilter } from '../engine/journal/reading.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import type { RunRow } from '../engine/journal/run.ts';
@@ -109,6 +110,8 @@ export interface RunsOptions {
   webhookUrl(token: string): string;
   /** Of the newest code of a run. Undefined: there is none that loads. */
   findCodeHash?(run: Pick<RunRow, 'kind' | 'name'>): string | undefined;
+  /** Whether that code is kept for the runs that began with it. Default: none is. */
+  holdsCode?(code: CodeKey): Promise<boolean>;
   hidden?: Hidden;
   /** Whose own runs alone are shown. */
   own?: Caller;
@@ -154,10 +157,10 @@ export function createRuns(options: RunsOptions): Runs {
         wholeRun(engine, row),
         own || row.totalTokens === 0 ? null : journal.costOf(row.runId),
       ]);
-      const { findCodeHash } = options;
+      const { findCodeHash, holdsCode = async () => false } = options;
       const code =
         findCodeHash && !own && (!isFinal(row.status) || row.movedAt !== null)
-          ? { code: toCode(row, findCodeHash(row)) }
+          ? { code: await toCode(row, findCodeHash(row), (codeHash) => holdsCode({ codeHash, name: codeNameOf(row) })) }
           : {};
       return { ...toShown(whole), ...code, ...(cost === null ? {} : { cost: toAmount(cost) }) };
     },
@@ -234,4 +237,9 @@ function isGrantedRun(caller: Caller, row: RunRow): boolean {
   const name = row.kind === 'agent' ? splitName(row.name).agent : row.name;
   const isGrantedIt = isGranted(caller, row.kind === 'agent' ? 'agents' : 'workflows', name);
   return isGrantedIt && isOwnRun(caller, startedByOf(row));
+}
+
+/** Of a sub-agent: the agent that declares it. */
+function codeNameOf({ kind, name }: Pick<RunRow, 'kind' | 'name'>): string {
+  return kind === 'agent' ? splitName(name).agent : name;
 }

@@ -7,6 +7,7 @@ import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
 import { createLog } from '../log.ts';
 import type { LogRecord } from '../log.ts';
 import { newMasterKey } from '../secrets/master-key.ts';
+import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
 import type { CodeVersion } from '../catalog/catalog.ts';
@@ -45,8 +46,13 @@ async function setup() {
   const log = createLog({ level: 'warn', write: (line) => logs.push(JSON.parse(line) as LogRecord) });
   const keeper = (own = key) => createKeeper({ store: faulty.journal.code, key: own, log });
   const refused: string[] = [];
-  const openLoader = (own = key) => {
-    const loader = createLoader({ store: journal.code, key: own, onRefused: (_key, why) => refused.push(why) });
+  const openLoader = (own = key, previousKey?: MasterKey) => {
+    const loader = createLoader({
+      store: journal.code,
+      key: own,
+      previousKey,
+      onRefused: (_key, why) => refused.push(why),
+    });
     onTestFinished(() => loader.close());
     return loader;
   };
@@ -99,6 +105,17 @@ test('after a change of the secret key what is served is sealed with the new one
   faulty.break('fail', 1_000);
   await keeper(changed).keep([ONE]);
   expect(faulty.calls()).toEqual(['code.touch']);
+});
+
+test('while the key before is given, what is kept under it is executed, and sealed with the new one', async () => {
+  const { keeper, openLoader, refused } = await setup();
+  await keeper().keep([ONE, TWO]);
+  const changed = newMasterKey();
+  expect(await openLoader(changed, key).find(keyOf(TWO))).toBeDefined();
+  await keeper(changed).reseal(key);
+  for (const one of [ONE, TWO]) expect(await openLoader(changed).find(keyOf(one))).toBeDefined();
+  expect(refused).toEqual([]);
+  expect(await openLoader(key).find(keyOf(TWO))).toBeUndefined();
 });
 
 test('one whose files cannot be written is written at the next try, and nothing of the first is left', async () => {

@@ -1,5 +1,5 @@
 import type { CodeVersion } from '../catalog/catalog.ts';
-import type { CodeStore } from '../engine/journal/code.ts';
+import type { CodeStore, FoundCode } from '../engine/journal/code.ts';
 import type { Log } from '../log.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { digestOfFile, packFile, VERSION_BYTES } from './files.ts';
@@ -9,6 +9,8 @@ import { openManifest, sealManifest } from './manifest.ts';
 export interface Keeper {
   /** Those that are kept already cost one query for all. One that cannot be kept is logged, once. Throws what the journal does. */
   keep(versions: readonly CodeVersion[]): Promise<void>;
+  /** Whatever is kept under the key before this one is sealed with this one, and so outlives it. Throws what the journal does. */
+  reseal(previous: MasterKey): Promise<void>;
 }
 
 export interface KeeperOptions {
@@ -47,6 +49,16 @@ export function createKeeper({ store, key, log }: KeeperOptions): Keeper {
     log.warn(`Code cannot be kept for the runs that begin with it: ${why}.`, fields);
   };
   return {
+    async reseal(previous) {
+      let found: FoundCode[] = [];
+      do {
+        found = await store.list({ after: found.at(-1), limit: PAGE });
+        for (const code of found) {
+          const manifest = openManifest(previous, code, code.manifest);
+          if (manifest) await store.reseal(code, sealManifest(key, code, manifest));
+        }
+      } while (found.length === PAGE);
+    },
     async keep(versions) {
       const wanted = versions.filter(({ codeHash }) => !refused.has(codeHash));
       const touched = await store.touch([...new Set(wanted.map(({ codeHash }) => codeHash))]);
@@ -57,3 +69,7 @@ export function createKeeper({ store, key, log }: KeeperOptions): Keeper {
     },
   };
 }
+
+// --- internal ---
+
+const PAGE = 50;

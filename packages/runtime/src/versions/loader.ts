@@ -4,7 +4,7 @@ import { hostname, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, normalize, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { runOutside } from '../engine/context.ts';
-import type { CodeKey, CodeStore } from '../engine/journal/code.ts';
+import type { CodeKey, CodeStore, FoundCode } from '../engine/journal/code.ts';
 import type { CodeRegistry } from '../engine/values/registry.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { readKeptFile } from './files.ts';
@@ -35,16 +35,20 @@ export interface Loader {
    * Undefined: it is not kept, or is not what this box has kept, which `onRefused` is told. Throws what the journal does.
    */
   find(key: CodeKey): Promise<FoundVersion | undefined>;
+  /** Whether it is kept, by a box with this key: its files are not read. */
+  holds(key: CodeKey): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export interface LoaderOptions {
   store: CodeStore;
   key: MasterKey;
+  /** The one before it, whose versions are still executed. */
+  previousKey?: MasterKey | undefined;
   onRefused(key: CodeKey, why: string): void;
 }
 
-export function createLoader({ store, key: master, onRefused }: LoaderOptions): Loader {
+export function createLoader({ store, key: master, previousKey, onRefused }: LoaderOptions): Loader {
   let folder: Promise<string> | undefined;
   let count = 0;
 
@@ -68,12 +72,19 @@ export function createLoader({ store, key: master, onRefused }: LoaderOptions): 
     return dir;
   };
 
+  const open = (key: CodeKey, { manifest }: FoundCode): VersionManifest | undefined =>
+    openManifest(master, key, manifest) ?? (previousKey && openManifest(previousKey, key, manifest));
+
   return {
+    async holds(key) {
+      const kept = await store.find(key);
+      return kept !== undefined && open(key, kept) !== undefined;
+    },
     async find(key) {
       const kept = await store.find(key);
       if (!kept) return undefined;
       const refuse = (why: string) => void onRefused(key, why);
-      const manifest = openManifest(master, key, kept.manifest);
+      const manifest = open(key, kept);
       if (!manifest) return refuse('it was not written by this box with the secret key it has now');
       const files = new Map<string, Buffer>();
       for (const [path, digest] of Object.entries(manifest.files)) {

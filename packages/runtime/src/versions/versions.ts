@@ -23,6 +23,8 @@ export interface Versions {
   findWorkflow(run: VersionedRun): Promise<Pinned<WorkflowDefinition> | undefined>;
   /** The same of the agent of a turn, or of a sub-agent's. */
   findAgent(run: VersionedRun): Promise<Pinned<AgentDefinition> | undefined>;
+  /** True: this code is kept, and was by a box with this key. Nothing of it is read but what it is. */
+  holds(code: CodeKey): Promise<boolean>;
   /** The program has changed: its code is kept before a run can begin with it. */
   loaded(): Promise<void>;
   /** Called about once a second. Returns at once, and never throws. */
@@ -34,6 +36,8 @@ export interface VersionsOptions {
   catalog: Catalog;
   store: CodeStore;
   key: MasterKey;
+  /** The key before it: what was kept under that one is sealed anew. */
+  previousKey?: MasterKey | undefined;
   log: Log;
   /**
    * `all`: whatever is served is kept from the beginning. `open`: what open runs have, as it is compiled for that. `none`: another
@@ -42,13 +46,14 @@ export interface VersionsOptions {
   keeps: 'all' | 'open' | 'none';
 }
 
-export function createVersions({ catalog, store, key, log, keeps }: VersionsOptions): Versions {
+export function createVersions({ catalog, store, key, previousKey, log, keeps }: VersionsOptions): Versions {
   const keeper = createKeeper({ store, key, log });
   /** Until when they are not looked at again: each of its runs would have all files read. */
   const refused = new Map<string, number>();
   const loader = createLoader({
     store,
     key,
+    previousKey,
     onRefused({ codeHash, name }, why) {
       const id = `${codeHash} ${name}`;
       const isKnown = refused.has(id);
@@ -83,31 +88,24 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
     return next;
   };
 
-  const define = async (placed: PlacedVersion, { codeHash }: CodeKey): Promise<AnyPinned> => {
-    const { manifest, exports, registry } = await placed.load();
-    const module = { exports, hash: codeHash };
-    const definition =
-      manifest.kind === 'agent'
-        ? catalog.defineAgent(manifest.entry, module)
-        : catalog.defineWorkflow(manifest.entry, module);
-    log.info('An earlier version of code is loaded for the runs that began with it.', {
-      name: manifest.entry.name,
-      codeHash,
-    });
-    return { ...definition, codeHash, registry };
-  };
+  const define = createDefine({ catalog, log });
   const isRefused = ({ codeHash, name }: CodeKey): boolean =>
     (refused.get(`${codeHash} ${name}`) ?? 0) > performance.now();
-  const find = createFinder({ loader, isRefused, define }, async ({ codeHash }) => {
-    // It was edited a moment ago, and no sweep has come since.
+  /** It was edited a moment ago, and no sweep has come since. */
+  const keepRetired = async ({ codeHash }: CodeKey): Promise<void> => {
     if (retired.some((version) => version.codeHash === codeHash)) await keepOpen();
-  });
+  };
+  const find = createFinder({ loader, isRefused, define }, keepRetired);
 
   let isKept = false;
   let isSweeping = false;
   let sweptAt = -Infinity;
   let housekeptAt = performance.now();
-  const keep = (): Promise<void> => (keeps === 'all' ? keeper.keep(catalog.versions()) : keepOpen());
+  const keep = async (): Promise<void> => {
+    if (keeps !== 'all') return keepOpen();
+    if (previousKey) await keeper.reseal(previousKey);
+    await keeper.keep(catalog.versions());
+  };
   const warn = (error: unknown): void =>
     log.warn('Code cannot be kept for the runs that begin with it; the next sweep tries again.', { error });
   const housekeep = async (): Promise<void> => {
@@ -127,6 +125,10 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
       if (codeHash == null || catalog.findAgent(name)?.definition?.codeHash === codeHash) return undefined;
       const found = await find({ codeHash, name });
       return found && 'agent' in found ? found : undefined;
+    },
+    async holds(code) {
+      await keepRetired(code);
+      return !isRefused(code) && loader.holds(code);
     },
     async loaded() {
       if (keeps === 'open') {
@@ -160,6 +162,22 @@ export function createVersions({ catalog, store, key, log, keeps }: VersionsOpti
 // --- internal ---
 
 type AnyPinned = Pinned<AgentDefinition | WorkflowDefinition>;
+
+function createDefine({ catalog, log }: Pick<VersionsOptions, 'catalog' | 'log'>): FinderParts['define'] {
+  return async (placed, { codeHash }) => {
+    const { manifest, exports, registry } = await placed.load();
+    const module = { exports, hash: codeHash };
+    const definition =
+      manifest.kind === 'agent'
+        ? catalog.defineAgent(manifest.entry, module)
+        : catalog.defineWorkflow(manifest.entry, module);
+    log.info('An earlier version of code is loaded for the runs that began with it.', {
+      name: manifest.entry.name,
+      codeHash,
+    });
+    return { ...definition, codeHash, registry };
+  };
+}
 
 interface FinderParts {
   loader: Pick<Loader, 'find'>;

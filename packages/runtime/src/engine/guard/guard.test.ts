@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import * as fs from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
+import os, { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import timers from 'node:timers/promises';
@@ -91,6 +91,15 @@ function errorOf(work: () => unknown): unknown {
   }
 }
 
+/** A folder with the guard as `guard.mjs`, for a process of its own. */
+async function buildGuard(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-guard-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const ssr = fileURLToPath(new URL('guard.ts', import.meta.url));
+  await build({ root: folder, configFile: false, logLevel: 'silent', build: { ssr, outDir: folder } });
+  return folder;
+}
+
 describe('a workflow body', () => {
   test.each(REFUSALS)('is refused %s with a sentence that names it and says what to do', (_, refusal) => {
     const error = inBody(() => errorOf(() => use(refusal)));
@@ -136,6 +145,91 @@ describe('a workflow body', () => {
       seen.push(String(net.isIP('::1')), String(structuredClone(new Map([[1, 2]])).get(1)), typeof process.env['PATH']);
     });
     expect(seen.sort()).toEqual(['2', '6', 'microtask', 'string', 'tick']);
+  });
+});
+
+describe('what the machine says of itself', () => {
+  const ASKED: Record<string, () => unknown> = {
+    'process.pid': () => process.pid,
+    'process.version': () => process.version,
+    'process.versions.v8': () => process.versions.v8,
+    'process.platform': () => process.platform,
+    'process.argv': () => process.argv.length,
+    'os.release()': () => os.release(),
+    'os.version()': () => os.version(),
+    'os.tmpdir()': () => os.tmpdir(),
+    toLocaleString: () => (1234.5).toLocaleString(),
+    localeCompare: () => ['ö', 'z'].sort((a, b) => a.localeCompare(b)).join(''),
+    'new Intl.NumberFormat': () => new Intl.NumberFormat().format(1234.5),
+    'Intl.NumberFormat of a locale': () => Intl.NumberFormat('fr').resolvedOptions().locale,
+    'the local time': () => new Date(0).toString(),
+    'the local zone': () => Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ...('navigator' in globalThis
+      ? {
+          'navigator.userAgent': () =>
+            (globalThis as unknown as { navigator: { userAgent: string } }).navigator.userAgent,
+        }
+      : {}),
+  };
+
+  test.each(Object.entries(ASKED))('%s is read first as it is', (_, ask) => {
+    values.clear();
+    expect(inBody(ask)).toEqual(outside(ask));
+    expect(inBody(ask)).toEqual(inStep(ask));
+  });
+
+  test('is what the run has recorded on another machine', () => {
+    const other = {
+      'process.pid': 7,
+      'process.version': 'v1.2.3',
+      'process.versions': { v8: '1' },
+      'process.platform': 'other',
+      'process.argv': ['a'],
+      'os.release()': '1',
+      'os.version()': '2',
+      'os.tmpdir()': '/other',
+      'Intl.locale': 'sv-SE',
+    };
+    for (const [name, value] of Object.entries(other)) values.set(name, JSON.stringify(value));
+    const asked = Object.fromEntries(Object.entries(ASKED).map(([name, ask]) => [name, inBody(ask)]));
+    expect(asked).toMatchObject({
+      'process.pid': 7,
+      'process.version': 'v1.2.3',
+      'process.versions.v8': '1',
+      'process.platform': 'other',
+      'process.argv': 1,
+      'os.release()': '1',
+      'os.version()': '2',
+      'os.tmpdir()': '/other',
+      toLocaleString: '1\u00a0234,5',
+      localeCompare: 'zö',
+      'new Intl.NumberFormat': '1\u00a0234,5',
+      'Intl.NumberFormat of a locale': 'fr',
+    });
+    expect(process.version).not.toBe('v1.2.3');
+    values.clear();
+  });
+
+  test('local time is UTC where nobody sets a zone, and what TZ says where somebody does', async () => {
+    const folder = await buildGuard();
+    writeFileSync(
+      join(folder, 'main.mjs'),
+      `import { installGuard } from './guard.mjs'; installGuard(); console.log(new Date(0).toString().slice(16, 33));`,
+    );
+    const zoneWith = (env: Record<string, string>) =>
+      execFileSync(process.execPath, [join(folder, 'main.mjs')], { encoding: 'utf8', env }).trim();
+    expect(zoneWith({})).toBe('00:00:00 GMT+0000');
+    expect(zoneWith({ TZ: 'Asia/Tokyo' })).toBe('09:00:00 GMT+0900');
+  });
+
+  test('arguments may be set by the process', () => {
+    const { argv } = process;
+    process.argv = [...argv, 'more'];
+    expect(process.argv.at(-1)).toBe('more');
+    process.argv = argv;
+    class Own extends Intl.NumberFormat {}
+    expect(new Own('en')).toBeInstanceOf(Intl.NumberFormat);
+    expect(Intl.NumberFormat.supportedLocalesOf('en')).toEqual(['en']);
   });
 });
 
@@ -228,10 +322,7 @@ describe('the guard', () => {
   });
 
   test('lets a body log to a file and load a module for the first time', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-guard-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const ssr = fileURLToPath(new URL('guard.ts', import.meta.url));
-    await build({ root: folder, configFile: false, logLevel: 'silent', build: { ssr, outDir: folder } });
+    const folder = await buildGuard();
     writeFileSync(join(folder, 'late.cjs'), `exports.size = require('node:fs').readFileSync(__filename).length;`);
     writeFileSync(join(folder, 'late.mjs'), `export const late = true;`);
     writeFileSync(

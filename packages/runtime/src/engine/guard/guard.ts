@@ -5,6 +5,7 @@ import { listRefusals } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
 import { refusedBy } from './refusal-error.ts';
 import type { RunHandle, World } from '../handle.ts';
+import { guardMachine } from './machine.ts';
 import { listPlatformWork, waitForWork } from './platform-work.ts';
 import { fillRandom, randomUuid } from './random.ts';
 import { real } from '../real.ts';
@@ -20,12 +21,17 @@ export function installGuard(): void {
   if (marked[INSTALLED]) return;
   marked[INSTALLED] = true;
   openOutput();
+  // A body's local time may not depend on where its process runs.
+  process.env['TZ'] ??= 'UTC';
   guardDate();
   guardIntl();
   guardFiles();
   guardRandom();
   guardVariables();
-  guardProcess();
+  guardMachine((called) => {
+    const variables = world()?.variables;
+    return variables && !isNodeItself(called, /^node:/) ? variables : undefined;
+  });
   const guarded = new Map<object, object>();
   for (const refusal of listRefusals()) refuse(refusal, guarded);
   for (const work of listPlatformWork()) waitForWork(work, body);
@@ -203,21 +209,6 @@ function guardVariables(): void {
     },
   });
   Object.defineProperty(process, 'env', { value: env, enumerable: true, configurable: true, writable: true });
-}
-
-/** The number of the process is recorded like a variable: a log line may name it, and a replay names it again. */
-function guardProcess(): void {
-  for (const key of ['pid', 'ppid'] as const) {
-    const known = process[key];
-    const get = function get(): number {
-      const variables = world()?.variables;
-      if (!variables || isNodeItself(get as AnyFunction, /^node:/)) return known;
-      const name = `process.${key}`;
-      if (!variables.has(name)) variables.set(name, String(known));
-      return Number(variables.get(name));
-    };
-    Object.defineProperty(process, key, { get, enumerable: true, configurable: true });
-  }
 }
 
 type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;

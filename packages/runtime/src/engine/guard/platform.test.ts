@@ -13,7 +13,7 @@ import { splitWords } from './split-words.ts';
 // `scripts/list-platform.mjs` makes. What a new release of Node brings fails these tests until it is judged.
 
 const REBOUND = splitWords(
-  'Date Math Intl performance crypto process Event File crypto.getRandomValues crypto.randomUUID crypto.webcrypto process.env process.pid process.ppid performance.now performance.timeOrigin buffer.File perf_hooks.performance',
+  'Date Math Intl navigator performance crypto process Event File crypto.getRandomValues crypto.randomUUID crypto.webcrypto process.env process.pid process.ppid process.version process.versions process.arch process.platform process.release process.config process.execPath process.argv process.execArgv os.arch os.homedir os.machine os.platform os.release os.tmpdir os.type os.version performance.now performance.timeOrigin buffer.File perf_hooks.performance',
 );
 
 /** Modules of which every export works on its arguments alone. */
@@ -45,7 +45,7 @@ const HARMLESS: Record<string, string> = {
   worker_threads:
     'MessagePort SHARE_ENV getEnvironmentData isInternalThread isMainThread isMarkedAsUntransferable locks markAsUncloneable markAsUntransferable moveMessagePortToContext parentPort resourceLimits setEnvironmentData threadId threadName workerData',
   cluster: 'SCHED_NONE SCHED_RR Worker isMaster isPrimary isWorker schedulingPolicy settings workers',
-  os: 'EOL arch constants devNull endianness homedir machine platform release tmpdir type version',
+  os: 'EOL constants devNull endianness',
   v8: 'DefaultDeserializer DefaultSerializer Deserializer Serializer cachedDataVersionTag deserialize isStringOneByteRepresentation promiseHooks serialize startupSnapshot',
   perf_hooks:
     'Performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserverEntryList PerformanceResourceTiming constants createHistogram timerify',
@@ -56,11 +56,11 @@ const HARMLESS: Record<string, string> = {
   timers: 'active enroll unenroll clearImmediate clearInterval clearTimeout promises',
   'timers/promises': 'scheduler',
   process:
-    'allowedNodeEnvironmentFlags arch argv argv0 assert config cwd debugPort domain emitWarning execArgv execPath exitCode features finalization getBuiltinModule hasUncaughtExceptionCaptureCallback mainModule moduleLoadList nextTick platform ref release report setSourceMapsEnabled setUncaughtExceptionCaptureCallback sourceMapsEnabled stderr stdin stdout title unref version versions',
+    'allowedNodeEnvironmentFlags argv0 assert cwd debugPort domain emitWarning exitCode features finalization getBuiltinModule hasUncaughtExceptionCaptureCallback mainModule moduleLoadList nextTick ref report setSourceMapsEnabled setUncaughtExceptionCaptureCallback sourceMapsEnabled stderr stdin stdout title unref',
   performance:
     'clearMarks clearMeasures clearResourceTimings constructor markResourceTiming nodeTiming onresourcetimingbufferfull setResourceTimingBufferSize',
   globals:
-    'AbortController AbortSignal AggregateError Array ArrayBuffer AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Blob Boolean Buffer ByteLengthQueuingStrategy CloseEvent CountQueuingStrategy Crypto CryptoKey CustomEvent DOMException DataView DisposableStack Error EvalError EventTarget FinalizationRegistry Float16Array Float32Array Float64Array FormData Function Headers Infinity Int16Array Int32Array Int8Array Iterator JSON Map MessageEvent MessagePort NaN Navigator Number Object Performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserver PerformanceObserverEntryList PerformanceResourceTiming Promise Proxy RangeError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader ReferenceError Reflect RegExp Request Response Set SharedArrayBuffer Storage String SubtleCrypto SuppressedError Symbol SyntaxError TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController TypeError URIError URL URLPattern URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly WritableStream WritableStreamDefaultController WritableStreamDefaultWriter atob btoa clearImmediate clearInterval clearTimeout console decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval global globalThis isFinite isNaN localStorage navigator parseFloat parseInt queueMicrotask sessionStorage structuredClone undefined unescape',
+    'AbortController AbortSignal AggregateError Array ArrayBuffer AsyncDisposableStack Atomics BigInt BigInt64Array BigUint64Array Blob Boolean Buffer ByteLengthQueuingStrategy CloseEvent CountQueuingStrategy Crypto CryptoKey CustomEvent DOMException DataView DisposableStack Error EvalError EventTarget FinalizationRegistry Float16Array Float32Array Float64Array FormData Function Headers Infinity Int16Array Int32Array Int8Array Iterator JSON Map MessageEvent MessagePort NaN Navigator Number Object Performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserver PerformanceObserverEntryList PerformanceResourceTiming Promise Proxy RangeError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader ReferenceError Reflect RegExp Request Response Set SharedArrayBuffer Storage String SubtleCrypto SuppressedError Symbol SyntaxError TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController TypeError URIError URL URLPattern URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WebAssembly WritableStream WritableStreamDefaultController WritableStreamDefaultWriter atob btoa clearImmediate clearInterval clearTimeout console decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval global globalThis isFinite isNaN localStorage parseFloat parseInt queueMicrotask sessionStorage structuredClone undefined unescape',
 };
 
 const SCRIPT = fileURLToPath(new URL('../../../../../scripts/list-platform.mjs', import.meta.url));

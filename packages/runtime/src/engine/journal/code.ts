@@ -36,6 +36,10 @@ export interface CodeStore {
   /** In one commit. Files that are there already are left as they are. False: one of its files is neither given nor there. */
   keep(code: KeptCode, files: readonly CodeFile[]): Promise<boolean>;
   find(key: CodeKey): Promise<FoundCode | undefined>;
+  /** All that is kept, by hash and name: up to `limit` behind `after`. */
+  list(options: { after: CodeKey | undefined; limit: number }): Promise<FoundCode[]>;
+  /** Another manifest for the one that was found, unless it has another by now. */
+  reseal(found: FoundCode, manifest: string): Promise<void>;
   readFile(digest: string): Promise<string | undefined>;
   /** Of these hashes those that an open run, or a start that waits, has. */
   listOpen(codeHashes: readonly string[]): Promise<string[]>;

@@ -11,8 +11,8 @@ export interface Difference {
 
 /**
  * Compares two values as the journal holds them. Undefined: they are the same, or differ only in what code does not
- * choose and another process, platform or release makes otherwise: the order of an object's keys, the stack of an error,
- * the wording of an error that the language throws.
+ * choose and another process, platform or release makes otherwise: the order of an object's keys, the stack of an error
+ * (as text, too), the wording of an error that the language throws.
  */
 export function differenceOf(recorded: string, called: string): Difference | undefined {
   return compare(decodeInert(recorded), decodeInert(called), { path: '', seen: new Map() });
@@ -31,6 +31,7 @@ const WORDED_BY_ENGINE = new Set(['EvalError', 'RangeError', 'ReferenceError', '
 
 function compare(a: unknown, b: unknown, place: Place): Difference | undefined {
   if (Object.is(a, b)) return undefined;
+  if (typeof a === 'string' && typeof b === 'string' && withoutFrames(a) === withoutFrames(b)) return undefined;
   if (!isObject(a) || !isObject(b)) return differ(a, b, place);
   if (place.seen.get(a) === b) return undefined;
   place.seen.set(a, b);
@@ -69,6 +70,15 @@ function chosenOf(value: object): Record<string, unknown> {
   const { errno: __, ...chosen } = props ?? {};
   const isOwn = !WORDED_BY_ENGINE.has(String(rest.name));
   return { ...rest, ...(isOwn ? { message } : {}), ...chosen };
+}
+
+/** One frame of a stack, as V8 writes it or `inspect` does. Which of them there are differs with each process, too. */
+const FRAME =
+  /^\s+(?:at .*(?::\d+:\d+\)?|\((?:<anonymous>|native|index \d+)\)|<anonymous>)(?: \{)?|\.\.\. \d+ lines matching .*)$/;
+
+function withoutFrames(text: string): string {
+  const lines = text.split('\n');
+  return lines.filter((line, index) => index === 0 || !FRAME.test(line)).join('\n');
 }
 
 /** Of a date, a pattern, an address, a number in a box. */

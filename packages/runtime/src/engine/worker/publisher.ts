@@ -39,21 +39,12 @@ export function createPublisher({ lifecycle = UNFOLLOWED, observer, journal }: P
     if (lifecycle.isFollowed) publish(toRunEvent(type, row, status));
   };
   const ended = (row: RunRow): void => observer?.ended(row);
-  const observe = ({ runId, records, patch }: Append, row: RunRow | undefined): void => {
-    const { status } = patch;
-    if (!observer || (records.length === 0 && status === undefined)) return;
-    const observed = (known: RunRow): void => {
-      if (records.length > 0) observer.appended(known, records);
-      if (status === 'blocked') observer.blocked?.(known);
-      if (status === 'waiting') observer.waiting?.(known);
-      if (status === 'running') observer.resumed?.(known);
-    };
-    if (row) return observed(row);
-    // What is written as a run leaves lands after it has left.
-    void journal.getRun(runId).then(
-      (left) => left && observed(left),
-      () => {},
-    );
+  const observe = ({ records, patch: { status } }: Append, row: RunRow): void => {
+    if (!observer) return;
+    if (records.length > 0) observer.appended(row, records);
+    if (status === 'blocked') observer.blocked?.(row);
+    if (status === 'waiting') observer.waiting?.(row);
+    if (status === 'running') observer.resumed?.(row);
   };
   return {
     run,
@@ -85,9 +76,20 @@ export function createPublisher({ lifecycle = UNFOLLOWED, observer, journal }: P
       publish(askedBy === undefined ? event : { ...event, askedBy });
     },
     appended(entry, result, row) {
+      if (result.outcome !== 'appended') return;
+      const tell = (known: RunRow): void => {
+        if (lifecycle.isFollowed) for (const event of eventsOf(known, entry, result)) publish(event);
+        observe(entry, known);
+      };
       // Before the run leaves: what its end promotes is published after it.
-      if (row && lifecycle.isFollowed) for (const event of eventsOf(row, entry, result)) publish(event);
-      if (result.outcome === 'appended') observe(entry, row);
+      if (row) return tell(row);
+      if (!(lifecycle.isFollowed || observer) || (entry.records.length === 0 && entry.patch.status === undefined))
+        return;
+      // What is written as a run leaves lands after it has left: that it is blocked.
+      void journal.getRun(entry.runId).then(
+        (left) => left && tell(left),
+        () => {},
+      );
     },
   };
 }

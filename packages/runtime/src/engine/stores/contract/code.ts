@@ -23,6 +23,24 @@ export function describeCode(world: World): void {
       expect(await store().touch([])).toEqual([]);
     });
 
+    test('is listed a page at a time, and sealed anew unless that was done meanwhile', async () => {
+      for (const [hash, name] of [
+        ['2', 'a'],
+        ['1', 'b'],
+        ['1', 'a'],
+      ] as const)
+        await store().keep(version(hash, ['a'], name), [file('a')]);
+      const idsOf = async (after?: { codeHash: string; name: string }) =>
+        (await store().list({ after, limit: 2 })).map(({ codeHash, name }) => codeHash + name);
+      expect(await idsOf()).toEqual(['1a', '1b']);
+      expect(await idsOf({ codeHash: '1', name: 'b' })).toEqual(['2a']);
+      const found = { codeHash: '1', name: 'a', manifest: '{}' };
+      await store().reseal(found, 'anew');
+      await store().reseal(found, 'again');
+      expect(await store().find({ codeHash: '1', name: 'a' })).toEqual({ ...found, manifest: 'anew' });
+      expect(await store().find({ codeHash: '1', name: 'b' })).toMatchObject({ manifest: '{}' });
+    });
+
     test('says when a file of it is not there, and can be kept anew with it', async () => {
       expect(await store().keep(version('1', ['a', 'b']), [file('b')])).toBe(false);
       // Who died here leaves it to the next one.

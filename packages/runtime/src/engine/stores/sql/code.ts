@@ -58,6 +58,16 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       ]);
       return row && (decodeText(row) as unknown as FoundCode);
     },
+    async list({ after, limit }) {
+      const behind = [after?.codeHash ?? '', after?.name ?? ''].map(toStoredText);
+      const sql = `select ${FOUND} from ${code} where (code_hash, name) > (?, ?) order by code_hash, name limit ?`;
+      const rows = await query(sql, [...behind, limit]);
+      return rows.map((row) => decodeText(row) as unknown as FoundCode);
+    },
+    async reseal({ codeHash, name, manifest }, sealed) {
+      const given = [sealed, codeHash, name, manifest].map(toStoredText);
+      await commit([[`update ${code} set manifest = ? where code_hash = ? and name = ? and manifest = ?`, given]]);
+    },
     async readFile(digest) {
       const [row] = await query(`select body as "body" from ${codeFiles} where digest = ?`, [digest]);
       return row?.body as string | undefined;
