@@ -112,18 +112,7 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
         returning code_hash`,
         [at - idleMs, among([...new Set(own)])],
       );
-      await commit([
-        [
-          `delete from ${codeParts} where not exists (
-            select 1 from ${code} c where c.code_hash = ${codeParts}.code_hash and c.name = ${codeParts}.name)`,
-          [],
-        ],
-        [
-          `delete from ${codeFiles} where kept_at < ?
-            and not exists (select 1 from ${codeParts} p where p.digest = ${codeFiles}.digest)`,
-          [at - idleMs],
-        ],
-      ]);
+      await commit(toUnneeded(tables, at - idleMs));
       return gone.length;
     },
   };
@@ -137,6 +126,25 @@ export function openRuns({ runs }: Pick<Tables, 'runs'>, select: string, also = 
 }
 
 // --- internal ---
+
+/** Drops what no version has any more. */
+function toUnneeded(
+  { code, codeParts, codeFiles }: Pick<Tables, 'code' | 'codeParts' | 'codeFiles'>,
+  keptBefore: number,
+): Statement[] {
+  return [
+    [
+      `delete from ${codeParts} where not exists (
+        select 1 from ${code} c where c.code_hash = ${codeParts}.code_hash and c.name = ${codeParts}.name)`,
+      [],
+    ],
+    [
+      `delete from ${codeFiles} where kept_at < ?
+        and not exists (select 1 from ${codeParts} p where p.digest = ${codeFiles}.digest)`,
+      [keptBefore],
+    ],
+  ];
+}
 
 const FOUND = 'code_hash as "codeHash", name as "name", manifest as "manifest"';
 
