@@ -115,8 +115,9 @@ export function describeLists(world: World): void {
         runId: run.runId,
         output: small,
         cut: ['input'],
-        bytes: { input: Buffer.byteLength(large) },
       });
+      // As it is stored: what a database cannot hold takes more there.
+      expect(first?.bytes.input).toBeGreaterThanOrEqual(Buffer.byteLength(large));
       expect(second).toMatchObject({ runId: other.runId, input: small, cut: ['output'] });
       expect(large.startsWith(first?.input ?? '')).toBe(true);
       expect(first?.input.length).toBeGreaterThan(1_900);
