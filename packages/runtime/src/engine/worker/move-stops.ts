@@ -38,9 +38,9 @@ export interface StopOptions {
 
 /** Undefined: the code comes to where the run is. */
 export function stopOf(run: RunRow, end: ReplayEnd, { isLate, isLeft, redact }: StopOptions): MoveStop | undefined {
-  if (isLeft) return unknown('request_aborted', 'Whoever asked for the check has gone.');
-  if (isLate) return unknown('check_timeout', 'The code had not come to where the run is within 10 seconds.');
-  if (end.how === 'stuck' || end.how === 'stopped') return stop('code_stuck', STUCK);
+  if (isLeft) return toUnknownStop('request_aborted', 'Whoever asked for the check has gone.');
+  if (isLate) return toUnknownStop('check_timeout', 'The code had not come to where the run is within 10 seconds.');
+  if (end.how === 'stuck' || end.how === 'stopped') return toMoveStop('code_stuck', STUCK);
   if (end.how === 'differs') {
     const { code, difference, thrown } = end;
     const because =
@@ -53,15 +53,25 @@ export function stopOf(run: RunRow, end: ReplayEnd, { isLate, isLeft, redact }: 
     return isThere ? undefined : gone(wait.step, 'goes on without it');
   }
   if (wait) return gone(wait.step, `ends as ${end.status} without it`);
-  return end.status === 'failed' ? stop('code_fails', 'The code fails where the run goes on.') : undefined;
+  return end.status === 'failed' ? toMoveStop('code_fails', 'The code fails where the run goes on.') : undefined;
 }
 
 /** Of what is thrown as the code is looked for. */
 export function toStop(error: unknown, redact?: Redact): MoveStop {
   const code = error instanceof BoxError ? error.code : 'code_unavailable';
   const text = toText(error);
-  const made = stop(code, redact ? redact(text) : text);
+  const made = toMoveStop(code, redact ? redact(text) : text);
   return code.endsWith('_not_armed') || !(error instanceof BoxError) ? { ...made, isUnknown: true } : made;
+}
+
+/** One that no call is to blame for. */
+export function toMoveStop(code: string, message: string): MoveStop {
+  return { code, message, call: null, recorded: null, called: null, at: null };
+}
+
+/** One for which it is not known whether the code fits. */
+export function toUnknownStop(code: string, message: string): MoveStop {
+  return { ...toMoveStop(code, message), isUnknown: true };
 }
 
 // --- internal ---
@@ -76,13 +86,5 @@ function waitOf({ status, waitingFor }: RunRow): { step: string } | undefined {
 }
 
 function gone(step: string, how: string): MoveStop {
-  return { ...stop('wait_gone', `The run waits in "${step}"; the code ${how}.`), recorded: step };
-}
-
-function stop(code: string, message: string): MoveStop {
-  return { code, message, call: null, recorded: null, called: null, at: null };
-}
-
-function unknown(code: string, message: string): MoveStop {
-  return { ...stop(code, message), isUnknown: true };
+  return { ...toMoveStop('wait_gone', `The run waits in "${step}"; the code ${how}.`), recorded: step };
 }

@@ -13,7 +13,7 @@ import { replay } from '../run/replay.ts';
 import { redactFor } from '../values/redact.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { ResolvedRun } from './loading.ts';
-import { stopOf, toStop } from './move-stops.ts';
+import { stopOf, toMoveStop, toStop, toUnknownStop } from './move-stops.ts';
 import type { MoveStop } from './move-stops.ts';
 import type { Publisher } from './publisher.ts';
 import type { Replicas } from './replicas.ts';
@@ -144,20 +144,18 @@ interface Judged {
 }
 
 const CHECK_BYTES = 64 * 1024 * 1024;
+const TOO_LARGE = `The run has recorded more than ${CHECK_BYTES / 1024 / 1024} MiB, which is not read to check it.`;
 const CHECK_MS = 10_000;
 const PATIENCE_MS = 2_000;
 
-const NO_CALL = { call: null, recorded: null, called: null, at: null };
-const BUSY: MoveStop = {
-  ...NO_CALL,
-  code: 'run_busy',
-  message: 'A process has the run at work. It is moved once it rests: where it waits for longer than 5 seconds.',
-};
-const DIFFER: MoveStop = {
-  ...NO_CALL,
-  code: 'replicas_differ',
-  message: 'Another replica serves the code this run has. Ask again once all replicas have the same code.',
-};
+const BUSY = toMoveStop(
+  'run_busy',
+  'A process has the run at work. It is moved once it rests: where it waits for longer than 5 seconds.',
+);
+const DIFFER = toMoveStop(
+  'replicas_differ',
+  'Another replica serves the code this run has. Ask again once all replicas have the same code.',
+);
 
 /** Undefined: the body comes to where the run is. */
 async function replayOn(
@@ -169,7 +167,7 @@ async function replayOn(
   if (run.cancel !== null)
     return toStop(new BoxError('run_final', 'The run was cancelled, and cleans up by the code it has.'));
   const records = await readHistory(journal, run);
-  if (!records) return tooLarge();
+  if (!records) return toUnknownStop('run_too_large', TOO_LARGE);
   const input = await large.whole(run.input);
   await body.prepare?.(records);
   const timeUp = AbortSignal.timeout(CHECK_MS);
@@ -185,11 +183,6 @@ async function replayOn(
   });
   const redact = redactFor(ambient, run);
   return stopOf(run, end, { isLate: timeUp.aborted, isLeft: signal?.aborted === true, redact });
-}
-
-function tooLarge(): MoveStop {
-  const message = `The run has recorded more than ${CHECK_BYTES / 1024 / 1024} MiB, which is not read to check it.`;
-  return { ...NO_CALL, code: 'run_too_large', message, isUnknown: true };
 }
 
 /** What the row knows of. Undefined: it is too much. */
