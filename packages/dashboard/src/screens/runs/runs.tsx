@@ -80,24 +80,20 @@ function Listed({
 
 const STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled'];
 const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'fork', 'rewind', 'eval', 'copilot'];
-const NOTHING: Search = Object.fromEntries(
-  [
-    'name',
-    'status',
-    'kind',
-    'trigger',
-    'since',
-    'from',
-    'to',
-    'has',
-    'parent',
-    'retryOf',
-    'forkedFrom',
-    'session',
-    'attribute',
-    'user',
-  ].map((key) => [key, undefined]),
-);
+/** What the box is asked for as it stands in the address. */
+const NAMED = [
+  'name',
+  'status',
+  'kind',
+  'trigger',
+  'parent',
+  'retryOf',
+  'forkedFrom',
+  'session',
+  'attribute',
+  'user',
+] as const;
+const NOTHING: Search = Object.fromEntries([...NAMED, 'since', 'from', 'to', 'has'].map((key) => [key, undefined]));
 
 function Filters({ search, onChange }: { search: Search; onChange(change: Search): void }) {
   const select = (name: string, label: string, first: string, values: readonly (readonly [string, string])[]) => (
@@ -145,20 +141,8 @@ function Nothing({ isNarrow }: { isNarrow: boolean }) {
 }
 
 function toFilter(search: Search): OperationInput<'runs.list'> {
-  const named = [
-    'name',
-    'status',
-    'kind',
-    'trigger',
-    'parent',
-    'retryOf',
-    'forkedFrom',
-    'session',
-    'attribute',
-    'user',
-  ] as const;
   return {
-    ...Object.fromEntries(named.flatMap((key) => (search[key] ? [[key, search[key]]] : []))),
+    ...Object.fromEntries(NAMED.flatMap((key) => (search[key] ? [[key, search[key]]] : []))),
     ...toSpan(search),
   };
 }
