@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { startDev } from '../src/dev/start.ts';
+import { describe, expect, it } from 'vitest';
+import { startQuietDev } from './_quiet-dev.ts';
 import { runCli } from './_run.ts';
 import { readDocument, readError, startBox } from './_setup.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
@@ -22,15 +22,7 @@ const filesOf = (first: string, last: string) => ({ 'workflows/order.workflow.ts
 
 /** A box with a run that waits. */
 async function boot(workspace: Workspace) {
-  const server = await startDev({
-    root: workspace.root,
-    listen: false,
-    json: true,
-    verbose: false,
-    say: () => {},
-    env: { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url },
-  });
-  onTestFinished(() => server.close());
+  const server = await startQuietDev(rig, workspace);
   const url = server.payload.agent_url;
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"order":"A-1"}' };
   const { runId } = (await (await fetch(`${url}/api/workflows/order/start`, init)).json()) as { runId: string };

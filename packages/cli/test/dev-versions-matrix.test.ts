@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { EDITS, filesOf } from '../../runtime/test/_version-edits.ts';
 import type { Asked, Files } from '../../runtime/test/_version-edits.ts';
 import { expectedEnds, expectedTold, finishAll, parkAll, toldOf } from '../../runtime/test/_version-matrix.ts';
-import { startDev } from '../src/dev/start.ts';
+import { startQuietDev } from './_quiet-dev.ts';
 import { SLOW_MS } from './_schema-dev.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
 
@@ -22,15 +22,7 @@ it(
     onTestFinished(() => void vi.unstubAllEnvs());
     vi.stubEnv('SVC_MATRIX_TODAY', 'yesterday');
     const workspace = await rig.workspace(filesWithout(1) as Record<string, string>);
-    const server = await startDev({
-      root: workspace.root,
-      listen: false,
-      json: true,
-      verbose: false,
-      say: () => {},
-      env: { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url },
-    });
-    onTestFinished(() => server.close());
+    const server = await startQuietDev(rig, workspace);
     const send = async (route: string, body?: unknown): Promise<Record<string, unknown>> => {
       const [method = '', path = ''] = route.split(' ');
       const headers = { 'content-type': 'application/json' };

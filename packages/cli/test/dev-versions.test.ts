@@ -1,5 +1,5 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { startDev } from '../src/dev/start.ts';
+import { describe, expect, it } from 'vitest';
+import { startQuietDev } from './_quiet-dev.ts';
 import { SLOW_MS } from './_schema-dev.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
 import type { Workspace } from './e2e/_setup.ts';
@@ -27,15 +27,7 @@ const LABEL = (version: string) => `export const label = (text: string) => '${ve
 const V1 = { 'workflows/order.workflow.ts': ORDER('1'), 'lib/label.ts': LABEL('1') };
 
 async function boot(workspace: Workspace) {
-  const server = await startDev({
-    root: workspace.root,
-    listen: false,
-    json: true,
-    verbose: false,
-    say: () => {},
-    env: { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url },
-  });
-  onTestFinished(() => server.close());
+  const server = await startQuietDev(rig, workspace);
   const api = `${server.payload.agent_url}/api`;
   const send = async (path: string, body?: object): Promise<Record<string, unknown>> => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
