@@ -9,8 +9,8 @@ import { listKeys } from './_housekeeping-bare.mjs';
 // A box on one store with the compiled workflows. Times are seconds.
 
 /** @typedef {Exclude<import('./_engine-stores.mjs').Place, { type: 'pglite' }>} Place */
-/** @type {{ place: Place, file: string, rooms: string }} */
-const { place, file, rooms } = readConfig();
+/** `retentionEveryMs`: default, as a box of users has it. @type {{ place: Place, file: string, rooms: string, retentionEveryMs?: number }} */
+const { place, file, rooms, retentionEveryMs } = readConfig();
 host.installGuard();
 const code = await import(pathToFileURL(file).href);
 let isRetained = false;
@@ -182,7 +182,7 @@ async function openBox() {
     defaultModel: () => undefined,
     // Runs that are over are too old at once, when they are to be.
     retention: () => (isRetained ? { runDays: 1 / 86_400_000 } : {}),
-    retentionEveryMs: 100,
+    ...(retentionEveryMs !== undefined && { retentionEveryMs }),
     loadProgram: async () => /** @type {any} */ ({ manifest, load: async () => ({ exports: code, hash: 'bench' }) }),
     probes: {},
     services: () => ({ database: { url: null }, storage: null, agent: { url: '' } }),

@@ -66,7 +66,12 @@ async function benchStore(store, file, dir, print) {
     });
   /** @type {Start} */
   const start = (name) =>
-    startChild('_housekeeping-box.mjs', { place: place(name), file, rooms: join(dir, `${name}-rooms`) });
+    startChild('_housekeeping-box.mjs', {
+      place: place(name),
+      file,
+      rooms: join(dir, `${name}-rooms`),
+      retentionEveryMs: 100,
+    });
   try {
     if (PARTS.includes('retention'))
       say('retention', await measureRetention(start, (name) => deleteBare(/** @type {any} */ (place(name)), OLD)));

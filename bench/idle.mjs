@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { startChild } from './_child.mjs';
 import { findObstacle, listStores } from './_engine-stores.mjs';
 import { round } from './_stats.mjs';
@@ -11,6 +12,8 @@ import { compileWorkflows } from './_workflows.mjs';
 const PARKED = 10_000;
 const REPLICAS = [1, 4];
 const SECONDS = 10;
+/** Workers without work look ever more seldom: until they do. */
+const SETTLING_MS = 40_000;
 
 /** @param {(line: object) => void} print */
 export async function run(print) {
@@ -39,6 +42,7 @@ async function benchStore(store, print) {
       const boxes = Array.from({ length: replicas }, () => startChild('_housekeeping-box.mjs', config));
       try {
         for (const box of boxes) await box.ask('open');
+        await wait(SETTLING_MS);
         for (const parked of [0, PARKED]) {
           await boxes[0]?.ask('park', parked);
           const rates = await Promise.all(boxes.map((box) => box.ask('idle', SECONDS)));

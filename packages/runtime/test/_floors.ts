@@ -16,6 +16,7 @@ export const FLOORS: readonly string[] = [
   'redact.ts',
   'log.ts',
   'yielder.ts',
+  'look-pace.ts',
   'lru.ts',
   'definition-checks.ts',
   'linear-pattern.ts',

@@ -2,6 +2,7 @@ import type { CallEmbeddings } from '../agents/model/embeddings.ts';
 import { runOutside } from '../engine/context.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import type { Log } from '../log.ts';
+import { createLookPace } from '../look-pace.ts';
 import { toEmbedFailure } from '../rag/embed-failure.ts';
 import { createOthersLook } from './others.ts';
 import type { LookLimits } from './others.ts';
@@ -32,7 +33,7 @@ export interface MemoryEmbeddingOptions {
 export interface MemoryLimits extends LookLimits {
   /** Milliseconds for which a process has a turn before another may take it. */
   leaseMs: number;
-  /** Between two looks for what is due. */
+  /** Between two looks for what is due; up to six times as long while nothing is. */
   everyMs: number;
   /** How often a turn is tried, of which nobody would see to it that it is tried again: for about a day. */
   attempts: number;
@@ -59,7 +60,7 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
   const closing = new AbortController();
   const { signal } = closing;
   let worker: Promise<void> | undefined;
-  let lookAt = 0;
+  const pace = createLookPace(limits.everyMs);
   let asked = 0;
 
   const complain = (error: unknown): void => {
@@ -70,7 +71,10 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
     if (signal.aborted) return jobs.putBack(job, { reason: null, attempts: 0, pauseMs: 0 });
     const { attempts } = job;
     const { reason, pauseMs } = toEmbedFailure(error, attempts, limits);
-    if (pauseMs !== undefined) return jobs.putBack(job, { reason, attempts, pauseMs });
+    if (pauseMs !== undefined) {
+      pace.dueIn(pauseMs);
+      return jobs.putBack(job, { reason, attempts, pauseMs });
+    }
     log.warn(`A turn will not be remembered: ${reason}`, { runId: job.runId });
     return jobs.giveUp(job, by, reason);
   };
@@ -92,6 +96,7 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
         const by = await lookForOthers(name);
         const job = await jobs.claim(on, name);
         if (!job) break;
+        pace.found();
         await embed(job, by).catch((error: unknown) => fail(job, by, error));
       }
     }
@@ -104,10 +109,7 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
   };
   return {
     sweep() {
-      const now = performance.now();
-      if (now < lookAt) return;
-      lookAt = now + limits.everyMs;
-      begin();
+      if (isOpen() && agents().length > 0 && pace.isTime()) begin();
     },
     wake() {
       asked += 1;

@@ -3,6 +3,7 @@ import { runOutside } from '../engine/context.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { createLookPace } from '../look-pace.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import { embedDocument } from './embed-document.ts';
 import { toEmbedFailure } from './embed-failure.ts';
@@ -33,7 +34,7 @@ export interface IngestOptions {
 export interface IngestLimits {
   /** Milliseconds for which a process has a document before another may take it. Raised while it is at it. */
   leaseMs: number;
-  /** Between two looks for what is due. */
+  /** Between two looks for what is due; up to six times as long while nothing is. */
   everyMs: number;
   /** How often in a row a document is tried without getting on. */
   attempts: number;
@@ -50,7 +51,7 @@ export function createIngest({ db, vectors, log, isOpen, settle, ...options }: I
   const closing = new AbortController();
   const jobs = createJobs(db, limits.leaseMs);
   const workers = new Set<Promise<void>>();
-  let lookAt = 0;
+  const pace = createLookPace(limits.everyMs);
   let forgetAt = 0;
   let asked = 0;
   let settling: Promise<void> = Promise.resolve();
@@ -80,7 +81,10 @@ export function createIngest({ db, vectors, log, isOpen, settle, ...options }: I
     if (isStopped) return jobs.putBack(job, { reason: null, attempts: 0, pauseMs: 0 });
     const { attempts } = job;
     const { reason, pauseMs } = toEmbedFailure(error, attempts, { ...limits, triesUnknown: true });
-    if (pauseMs !== undefined) return jobs.putBack(job, { reason, attempts, pauseMs });
+    if (pauseMs !== undefined) {
+      pace.dueIn(pauseMs);
+      return jobs.putBack(job, { reason, attempts, pauseMs });
+    }
     await jobs.giveUp(job, reason);
     log.warn(`A document could not be embedded: ${reason}`, { document: job.documentId });
   };
@@ -91,6 +95,7 @@ export function createIngest({ db, vectors, log, isOpen, settle, ...options }: I
       seen = asked;
       for (let job = await next(); job; job = await next()) {
         const taken = job;
+        pace.found();
         await run(taken).catch((error: unknown) => fail(taken, error));
       }
       if (!closing.signal.aborted) await settle();
@@ -106,14 +111,12 @@ export function createIngest({ db, vectors, log, isOpen, settle, ...options }: I
 
   return {
     sweep() {
-      const now = performance.now();
-      if (closing.signal.aborted || now < lookAt || !isOpen()) return;
-      lookAt = now + limits.everyMs;
+      if (closing.signal.aborted || !isOpen() || !pace.isTime()) return;
       begin();
       // Nothing waits for workers that are busy with other collections.
       settling = runOutside(settle).catch(complain);
-      if (now < forgetAt) return;
-      forgetAt = now + FORGET_EVERY_MS;
+      if (performance.now() < forgetAt) return;
+      forgetAt = performance.now() + FORGET_EVERY_MS;
       void runOutside(() => vectors.forget(KEPT_DAYS)).catch(complain);
     },
     wake() {

@@ -20,7 +20,7 @@ export interface TriggerLimits {
   busyForMs: number;
   /** For how long one process has a delivery before another takes it. */
   leaseMs: number;
-  /** At most so long after it is due a delivery is looked for by a replica that has not taken it in. */
+  /** Between two looks for deliveries and polls that another replica has left behind; up to six times as long while there are none. */
   lookMs: number;
   /** Of the answer to a poll: its bytes, and the items in it. */
   pollBytes: number;

@@ -3,6 +3,7 @@ import { runOutside } from '../engine/context.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { createLookPace } from '../look-pace.ts';
 import type { Mask } from '../mask.ts';
 import { readItems } from './poll-answer.ts';
 import type { Ask, Polled } from './poll-request.ts';
@@ -43,7 +44,7 @@ export function createPoller(options: PollerOptions): Poller {
   const { signal } = closing;
   const running = new Set<Promise<void>>();
   let looking: Promise<void> | undefined;
-  let lookAt = 0;
+  const pace = createLookPace(limits.lookMs);
   let isAsked = false;
 
   const fail = async (leaseId: string, row: PollRow, polled: Polled & { outcome: 'failed' }): Promise<void> => {
@@ -89,6 +90,7 @@ export function createPoller(options: PollerOptions): Poller {
     if (free <= 0) return;
     const leaseId = randomUUID();
     const taken = await polls.take(leaseId, free);
+    if (taken.length > 0) pace.found();
     const triggers =
       taken.length === 0
         ? new Map<string, StoredTrigger>()
@@ -103,17 +105,14 @@ export function createPoller(options: PollerOptions): Poller {
       });
       running.add(polling);
     }
-    const next = (await polls.nextIn()) ?? limits.lookMs;
-    lookAt = performance.now() + Math.max(0, Math.min(next, limits.lookMs));
+    const next = await polls.nextIn();
+    if (next !== undefined) pace.dueIn(next);
   };
   const begin = (): void => {
     if (signal.aborted || looking) return;
     isAsked = false;
-    // Where none is free, the next that is says so.
-    lookAt = Infinity;
     looking = runOutside(look)
       .catch((error: unknown) => {
-        lookAt = performance.now() + limits.lookMs;
         if (!signal.aborted && !isStoreDown(error)) log.error('Polls of triggers could not be begun.', { error });
       })
       .finally(() => {
@@ -127,7 +126,7 @@ export function createPoller(options: PollerOptions): Poller {
   };
   return {
     sweep() {
-      if (performance.now() >= lookAt && isUsed()) begin();
+      if (isUsed() && pace.isTime()) begin();
     },
     nudge,
     async close() {

@@ -4,6 +4,7 @@ import { isStoreDown } from '../engine/persist.ts';
 import { BoxError } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { createLookPace } from '../look-pace.ts';
 import type { Mask } from '../mask.ts';
 import type { DeliveryLeases, Settled } from './delivery-leases.ts';
 import type { DeliveryRow, DeliveryRows } from './delivery-rows.ts';
@@ -39,7 +40,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const closing = new AbortController();
   let passing: Promise<void> | undefined;
   let isAsked = false;
-  let lookAt = 0;
+  const pace = createLookPace(limits.lookMs);
   let forgetAt = 0;
 
   const attempt = async (trigger: StoredTrigger | undefined, delivery: DeliveryRow): Promise<Settled | undefined> => {
@@ -72,11 +73,12 @@ export function createWorker(options: WorkerOptions): Worker {
       const leaseId = randomUUID();
       const taken = await deliveries.take(leaseId, BATCH);
       isMore = taken.length === BATCH;
+      if (taken.length > 0) pace.found();
       const triggers = await findTriggers([...new Set(taken.map(({ triggerId }) => triggerId))]);
       await Promise.all(taken.map((delivery) => deliver(leaseId, triggers.get(delivery.triggerId), delivery)));
     }
-    const next = (await deliveries.nextIn()) ?? limits.lookMs;
-    lookAt = performance.now() + Math.max(0, Math.min(next, limits.lookMs));
+    const next = await deliveries.nextIn();
+    if (next !== undefined) pace.dueIn(next);
     if (performance.now() < forgetAt) return;
     forgetAt = performance.now() + FORGET_EVERY_MS;
     await deliveries.forget();
@@ -86,7 +88,6 @@ export function createWorker(options: WorkerOptions): Worker {
     isAsked = false;
     passing = runOutside(pass)
       .catch((error: unknown) => {
-        lookAt = performance.now() + limits.lookMs;
         if (!closing.signal.aborted && !isStoreDown(error))
           log.error('Deliveries of triggers could not be started.', { error });
       })
@@ -97,7 +98,7 @@ export function createWorker(options: WorkerOptions): Worker {
   };
   return {
     sweep() {
-      if (performance.now() >= lookAt && isUsed()) begin();
+      if (isUsed() && pace.isTime()) begin();
     },
     nudge() {
       isAsked = true;
