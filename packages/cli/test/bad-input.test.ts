@@ -8,8 +8,7 @@ import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
 import { listBadCases, listLeaves, readTree, shortOf } from './_bad-input.ts';
 import type { BadCase, Base } from './_bad-input.ts';
-import { startFakePlane } from './_fake-plane.ts';
-import { makeHome } from './_home.ts';
+import { startSignedIn } from './_plane.ts';
 import { openFullBox, seedEvals } from './_seeded.ts';
 import type { Seeds } from './_seeded.ts';
 import { makeProject } from './_setup.ts';
@@ -287,11 +286,8 @@ function forEach(paths: readonly string[], base: Base): Record<string, Base> {
 }
 
 async function signIn(): Promise<Record<string, string>> {
-  const plane = await startFakePlane();
-  plane.agents.push(plane.makeAgent({ id: 'shop', name: 'shop' }));
-  const env = { ...makeHome(plane), HMAC_SECRET: 's'.repeat(40) };
-  await runCli(['login', '--json'], { env });
-  return env;
+  const { env } = await startSignedIn();
+  return { ...env, HMAC_SECRET: 's'.repeat(40) };
 }
 
 async function makeWorkspace(url: string): Promise<string> {

@@ -1,20 +1,25 @@
 import { createServer } from 'node:http';
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { json as readJson } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { addInstallation } from '../../control-plane/test/_box.ts';
+import { ask } from '../../control-plane/test/_people.ts';
+import { toProof } from '../../runtime/src/auth/signature.ts';
 import { followStream } from '../src/client/follow.ts';
 import { countMadeUp } from './_documents.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readDocument, readError } from './_setup.ts';
-import type { FakePlane } from './_fake-plane.ts';
-import { startFakePlane } from './_fake-plane.ts';
-import { makeHome } from './_home.ts';
+import { startSignedIn } from './_plane.ts';
+import type { Account } from './_plane.ts';
 
-const ID = '4f7c0f0e-5d0c-4b0e-9d52-0c9f6f9a1f10';
+const SECRET = 'f'.repeat(64);
 
-/** A box whose tokens are of the names `t1`, `t2` …, of which one alone is good. */
+/** A box of which one token alone is good: it calls them `t1`, `t2` … in the order in which they come. */
 interface StrictBox {
   url: string;
+  /** The installation it is. */
+  id: string;
   good: string;
   /** Authorization and Last-Event-ID of each request. */
   seen: string[];
@@ -28,14 +33,22 @@ async function startStrictBox(serve: StrictBox['serve']): Promise<StrictBox> {
   let server: Server | undefined;
   let port = 0;
   let accepted = 0;
+  const known: (string | undefined)[] = [];
+  const nameOf = (token: string | undefined): string => {
+    if (!known.includes(token)) known.push(token);
+    return `t${known.indexOf(token) + 1}`;
+  };
   const box: StrictBox = {
     url: '',
+    id: '',
     good: 't1',
     seen: [],
     serve,
     async start() {
       server = createServer((request, response) => {
-        const token = request.headers.authorization?.replace('Bearer ', '');
+        if (request.url === '/api/registration/challenge') return void prove(request, response, box.id);
+        if (request.url === '/api/contract') return response.end('{"version":15}');
+        const token = nameOf(request.headers.authorization?.replace('Bearer ', ''));
         box.seen.push(`${token} ${request.headers['last-event-id'] ?? '-'}`);
         if (token === box.good) return box.serve(response, ++accepted);
         response.writeHead(401, { 'content-type': 'application/json' });
@@ -57,18 +70,25 @@ async function startStrictBox(serve: StrictBox['serve']): Promise<StrictBox> {
   return box;
 }
 
-/** Someone who is signed in, at a plane that gives `t1`, `t2` … for the box. */
-async function linkTo(box: StrictBox): Promise<{ plane: FakePlane; env: Record<string, string>; given: string[] }> {
-  const plane = await startFakePlane();
-  const env = makeHome(plane);
-  await runCli(['login', '--no-browser'], { env });
-  plane.agents.push(plane.makeAgent({ id: ID, name: 'shop', url: box.url }));
-  const given: string[] = [];
-  plane.makeToken = () => {
-    given.push(`t${given.length + 1}`);
-    return given.at(-1) ?? '';
-  };
-  return { plane, env, given };
+/** Someone who is signed in, at a control plane the box is registered at. */
+async function linkTo(box: StrictBox): Promise<Account & { countTokens(): number }> {
+  const account = await startSignedIn();
+  const { plane, ada } = account;
+  box.id = await addInstallation(plane, ada.cookie);
+  const body = { url: box.url, hmacSecret: SECRET, imageTag: 'shop:12' };
+  const linked = await ask(plane, `POST /api/v1/installations/${box.id}/deployments`, { ...ada, body });
+  expect([linked.status, linked.body]).toMatchObject([200, { deployment: { url: box.url } }]);
+  return { ...account, countTokens: () => plane.seen.filter((line) => isMint(line)).length };
+}
+
+/** The request for a token for a box. */
+function isMint(line: string): boolean {
+  return /^POST \/api\/v1\/installations\/[^/]+\/token$/.test(line);
+}
+
+async function prove(request: IncomingMessage, response: ServerResponse, installationId: string): Promise<void> {
+  const { nonce } = (await readJson(request)) as { nonce: string };
+  response.end(JSON.stringify({ installationId, proof: toProof(SECRET, nonce, installationId) }));
 }
 
 function openEvents(response: ServerResponse): void {
@@ -85,8 +105,8 @@ const END = 'event: end\ndata: {}\n\n';
 const LOST = /The connection to \S+ is lost\. Connecting again\.\n/g;
 const BACK = /Connected to \S+ again\.\n/g;
 
-async function tail(env: Record<string, string>, argv: string[] = []) {
-  const result = await runCli(['logs', 'tail', '--agent', ID, ...argv], { env, cwd: await makeProject() });
+async function tail(box: StrictBox, env: Record<string, string>, argv: string[] = []) {
+  const result = await runCli(['logs', 'tail', '--agent', box.id, ...argv], { env, cwd: await makeProject() });
   return { ...result, lines: result.stdout.match(/line \d+/g) ?? [] };
 }
 
@@ -100,11 +120,11 @@ describe('a stream of a box of --agent', () => {
       box.good = `t${connection + 1}`;
       response.end(EXPIRED);
     });
-    const { env, given } = await linkTo(box);
-    const { lines, stderr, exitCode } = await tail(env);
+    const { env, countTokens } = await linkTo(box);
+    const { lines, stderr, exitCode } = await tail(box, env);
     expect({ lines, stderr, exitCode }).toEqual({ lines: ['line 1', 'line 2', 'line 3'], stderr: '', exitCode: 0 });
     expect(box.seen).toEqual(['t1 -', 't1 1', 't2 1', 't2 2', 't3 2']);
-    expect(given).toEqual(['t1', 't2', 't3']);
+    expect(countTokens()).toBe(3);
   });
 
   it('is over with the words of the box where a fresh token is refused too', async () => {
@@ -114,7 +134,7 @@ describe('a stream of a box of --agent', () => {
       response.end(frame(1) + EXPIRED);
     });
     const { env } = await linkTo(box);
-    const { lines, stderr, exitCode } = await tail(env);
+    const { lines, stderr, exitCode } = await tail(box, env);
     expect({ lines, exitCode }).toEqual({ lines: ['line 1'], exitCode: 2 });
     expect(stderr).toContain('The token has ended.');
     expect(box.seen).toEqual(['t1 -', 't1 1', 't2 1']);
@@ -130,7 +150,7 @@ describe('a stream of a box of --agent', () => {
     });
     const { env, plane } = await linkTo(box);
     const seen = plane.seen.length;
-    const tailed = tail(env);
+    const tailed = tail(box, env);
     // It has asked in vain at least once.
     await expect.poll(() => plane.isDown && plane.seen.length > seen + 3, { timeout: 20_000 }).toBe(true);
     plane.isDown = false;
@@ -139,16 +159,14 @@ describe('a stream of a box of --agent', () => {
 
   it('renews a token that says when it ends before it is shown', async () => {
     const box = await startStrictBox((response) => response.end('{"items":[]}'));
-    const { env, plane } = await linkTo(box);
-    const toToken = (seconds: number) =>
-      `h.${Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1000) + seconds })).toString('base64url')}.s`;
-    const tokens = [toToken(2), toToken(300)];
-    box.good = tokens[1] ?? '';
-    plane.makeToken = () => tokens.shift() ?? '';
-    expect(readDocument(await runCli(['workflows', 'list', '--agent', ID, '--json'], { env }))).toMatchObject({
-      items: [],
-    });
-    expect(box.seen).toEqual([`${box.good} -`]);
+    const { env, plane, clock, countTokens } = await linkTo(box);
+    // Of its five minutes two seconds are left to the first.
+    clock.move(-298_000);
+    plane.before = (line) => void (isMint(line) && countTokens() === 2 && clock.move(298_000));
+    const result = await runCli(['workflows', 'list', '--agent', box.id, '--json'], { env });
+    expect(readDocument(result)).toMatchObject({ items: [] });
+    // One was shown.
+    expect([countTokens(), box.seen]).toEqual([2, ['t1 -']]);
   });
 });
 
@@ -157,23 +175,20 @@ describe('a request to a box of --agent', () => {
     const box = await startStrictBox((response) => response.end('{"items":[]}'));
     const { env } = await linkTo(box);
     box.good = 't2';
-    const result = await runCli(['workflows', 'list', '--agent', ID, '--json'], { env });
+    const result = await runCli(['workflows', 'list', '--agent', box.id, '--json'], { env });
     expect(readDocument(result)).toMatchObject({ items: [] });
     box.good = 'none';
-    const refused = await runCli(['workflows', 'list', '--agent', ID, '--json'], { env });
+    const refused = await runCli(['workflows', 'list', '--agent', box.id, '--json'], { env });
     expect([readError(refused).message, refused.exitCode]).toEqual(['The token has ended.', 2]);
     expect(box.seen).toEqual(['t1 -', 't2 -', 't3 -', 't4 -']);
   });
 
   it('says that the session has ended where that is why there is no fresh token', async () => {
     const box = await startStrictBox((response) => response.end('{"items":[]}'));
-    const { env, plane } = await linkTo(box);
+    const { env, plane, revokeAll, countTokens } = await linkTo(box);
     box.good = 'none';
-    plane.makeToken = () => {
-      plane.revokeAll();
-      return 't1';
-    };
-    const result = await runCli(['workflows', 'list', '--agent', ID, '--json'], { env });
+    plane.before = (line) => (isMint(line) && countTokens() === 2 ? revokeAll() : undefined);
+    const result = await runCli(['workflows', 'list', '--agent', box.id, '--json'], { env });
     expect([readError(result).code, result.exitCode]).toEqual(['session_expired', 2]);
   });
 });
@@ -187,7 +202,7 @@ describe('a stream that is cut off', () => {
       response.end(frame(2) + frame(3) + END);
     });
     const { env } = await linkTo(box);
-    const { lines, stderr } = await tail(env);
+    const { lines, stderr } = await tail(box, env);
     expect(lines).toEqual(['line 1', 'line 2', 'line 3']);
     expect([stderr.match(LOST)?.length, stderr.match(BACK)?.length, stderr.split('\n').length]).toEqual([1, 1, 3]);
     expect(box.seen.at(-1)).toBe('t1 1');
@@ -205,7 +220,7 @@ describe('a stream that is cut off', () => {
       setTimeout(() => void box.start(), 200);
     };
     const { env } = await linkTo(box);
-    const { lines, stderr, exitCode } = await tail(env, ['--json']);
+    const { lines, stderr, exitCode } = await tail(box, env, ['--json']);
     expect({ exitCode, count: lines.length }).toEqual({ exitCode: 0, count: 2 });
     expect(stderr).toBe('{"type":"connection","state":"lost"}\n{"type":"connection","state":"open"}\n');
   });

@@ -7,8 +7,7 @@ import { describeWhen } from '../../runtime/test/require.ts';
 import type { Requirement } from '../../runtime/test/require.ts';
 import { textWidth } from '../src/terminal/width.ts';
 import { makeProject, startBox } from './_setup.ts';
-import { startFakePlane } from './_fake-plane.ts';
-import { makeHome } from './_home.ts';
+import { findCode, startAccount } from './_plane.ts';
 import { BIN, openLive, realTerminal } from './_terminal.ts';
 import type { LiveOptions } from './_terminal.ts';
 
@@ -100,17 +99,15 @@ const HIDE = `${ESCAPE}?25l`;
 
 /** `svc login`, which waits for an approval that does not come. */
 async function login(env: Record<string, string> = {}) {
-  const plane = await startFakePlane();
-  plane.interval = 1;
-  plane.answers = Array.from({ length: 1_000 }, () => 'authorization_pending');
-  return { argv: [process.execPath, BIN, 'login', '--no-browser'], env: { ...makeHome(plane), ...env }, plane };
+  const account = await startAccount({ pollSeconds: 0.2 });
+  return { ...account, argv: [process.execPath, BIN, 'login', '--no-browser'], env: { ...account.env, ...env } };
 }
 
 async function spin(options: { env?: Record<string, string>; columns?: number } = {}) {
-  const { argv, env, plane } = await login(options.env);
+  const { argv, env, decide } = await login(options.env);
   const terminal = openLive(argv, { cwd: env.HOME ?? '/', env, columns: options.columns ?? 80 });
   await terminal.shows(/Waiting f/);
-  return { terminal, plane };
+  return { terminal, approve: () => decide(findCode(stripVTControlCharacters(terminal.raw())) ?? '') };
 }
 
 /** Each drawing of the spinner, as wide as it was shown. */
@@ -136,8 +133,8 @@ describeWhen(builtOnTerminal, 'the spinner', () => {
   });
 
   it('ends with the wait it stands for', async () => {
-    const { terminal, plane } = await spin();
-    plane.answers.length = 0;
+    const { terminal, approve } = await spin();
+    await approve();
     expect(await terminal.ended()).toEqual({ code: 0, echoes: true, showsCursor: true });
   });
 
@@ -174,11 +171,15 @@ describeWhen(builtOnTerminal, 'the spinner', () => {
 
 describeWhen({ value: BUILT || undefined, missing: 'a build' }, 'a pipe', () => {
   it('gets one plain line for what is waited for', async () => {
-    const { argv, env, plane } = await login();
-    plane.answers.length = 3;
-    const { stdout, stderr } = await run(argv.map((word) => `'${word}'`).join(' '), env);
+    const { argv, env, plane, decide } = await login();
+    const polls = () => plane.seen.filter((line) => line === 'POST /oauth/token').length;
+    let code = '';
+    const running = run(argv.map((word) => `'${word}'`).join(' '), env, (text) => void (code ||= findCode(text) ?? ''));
+    await expect.poll(polls, { timeout: 20_000 }).toBeGreaterThan(1);
+    await decide(code);
+    const { stdout, stderr } = await running;
     expect(stderr.split('\n').filter((line) => line.includes(WAITS))).toHaveLength(1);
-    for (const code of ['\u001B', '\r']) expect(stdout + stderr).not.toContain(code);
+    for (const sign of ['\u001B', '\r']) expect(stdout + stderr).not.toContain(sign);
   });
 
   it.each([
@@ -197,10 +198,15 @@ describeWhen({ value: BUILT || undefined, missing: 'a build' }, 'a pipe', () => 
 
 // --- internal ---
 
-function run(line: string, env: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
+function run(
+  line: string,
+  env: Record<string, string>,
+  onStderr: (text: string) => void = () => {},
+): Promise<{ stdout: string; stderr: string }> {
   return new Promise((done) => {
-    execFile('sh', ['-c', line], { env: { PATH: process.env.PATH, ...env } }, (_, stdout, stderr) =>
+    const child = execFile('sh', ['-c', line], { env: { PATH: process.env.PATH, ...env } }, (_, stdout, stderr) =>
       done({ stdout, stderr }),
     );
+    child.stderr?.on('data', (text) => onStderr(String(text)));
   });
 }

@@ -18,6 +18,8 @@ export interface Ground {
   /** Whether that address was given, or has to be kept to. */
   isNamed: boolean;
   passwordCost: PasswordCost;
+  /** Seconds that a device waits between two polls. */
+  pollSeconds: number;
 }
 
 /** What every room of the full mode is given. */

@@ -29,6 +29,8 @@ export interface PlaneOptions {
   now?(): number;
   /** Default: `full`. */
   passwordCost?: PasswordCost;
+  /** Seconds that a device waits between two polls. Default: 5. */
+  pollSeconds?: number;
 }
 
 /** A control plane that is not listening yet. */
@@ -45,13 +47,13 @@ export interface Plane {
 
 /** Opens the store, makes every room, mounts every route. Throws what keeps it from starting. */
 export async function createPlane(options: PlaneOptions): Promise<Plane> {
-  const { settings, now = Date.now, passwordCost = 'full' } = options;
+  const { settings, now = Date.now, passwordCost = 'full', pollSeconds = 5 } = options;
   const log =
     options.log ?? createLog({ level: settings.logLevel, write: (line) => void process.stderr.write(`${line}\n`) });
   let port = settings.port;
   const publicUrl = () => settings.publicUrl ?? `http://localhost:${port}`;
   const isNamed = settings.mode === 'full' || settings.publicUrl !== undefined;
-  const ground: Ground = { settings, log, now, publicUrl, isNamed, passwordCost };
+  const ground: Ground = { settings, log, now, publicUrl, isNamed, passwordCost, pollSeconds };
   const { rooms, closeStore } = await openRooms(ground);
   const routes: Route[] = [LIVE, ...rooms.routes];
   const raw: RawRoute[] = [openApiRoute(() => routes, publicUrl), ...rooms.raw];

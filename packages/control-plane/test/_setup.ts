@@ -61,33 +61,33 @@ export interface StartOptions {
   now?(): number;
   /** Default: `least`, for what is not about passwords. */
   passwordCost?: PasswordCost;
+  /** Less than the usual 5, for what signs in command lines. */
+  pollSeconds?: number;
 }
 
 /** A control plane that listens on a port of its own on this machine, in the full mode. */
 export async function startPlane(options: StartOptions = {}): Promise<RunningPlane> {
-  const { store = 'sqlite', env = {}, now, passwordCost } = options;
+  const { store = 'sqlite', env = {}, ...others } = options;
   const full = { PLANE_SECRET_KEY: SECRET_KEY, PLANE_ALLOW_PRIVATE: '1' };
   return startWith(
     { ...full, ...((env.PLANE_DATA_DIR ?? env.PLANE_DATABASE_URL) ? {} : await makeStore(store)), ...env },
-    now,
-    passwordCost,
+    others,
   );
 }
 
 /** The same in the standalone mode. */
 export function startStandalone(env: Record<string, string>, now?: () => number): Promise<RunningPlane> {
-  return startWith(env, now);
+  return startWith(env, now ? { now } : {});
 }
 
 // --- internal ---
 
 async function startWith(
   env: Record<string, string>,
-  now?: () => number,
-  passwordCost: PasswordCost = 'least',
+  options: Pick<StartOptions, 'now' | 'passwordCost' | 'pollSeconds'>,
 ): Promise<RunningPlane> {
   const settings = readSettings({ HOST: '127.0.0.1', PORT: '0', SVC_LOG_LEVEL: 'silent', ...env });
-  const plane = await createPlane({ settings, passwordCost, ...(now ? { now } : {}) });
+  const plane = await createPlane({ settings, passwordCost: 'least', ...options });
   onTestFinished(() => plane.close());
   const { port } = await plane.listen();
   // The name the control plane says it has by default, so that the origin of its own pages is right.

@@ -1,8 +1,12 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { describeWhen } from '../../runtime/test/require.ts';
 import { LEFT_OUT, TABLES } from '../src/backup.ts';
 import { backUpToFile, restoreFromFile } from '../src/backup-file.ts';
 import { backUpToStream, restoreFromStream } from '../src/backup-stream.ts';
@@ -13,6 +17,9 @@ import { sql } from '../src/store/sql.ts';
 import { decide, poll, refresh, signInCli, startDevice } from './_oauth.ts';
 import { ask as askJson, cookieOf, logIn, signUpFirst } from './_people.ts';
 import { makeFolder, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
+
+const isBuilt = existsSync(new URL('../dist/index.mjs', import.meta.url));
+const builtPlane = { value: isBuilt || undefined, missing: 'packages/control-plane/dist (run node scripts/build.mjs)' };
 
 const PERSON = { email: 'ada@example.com', password: 'correct horse battery', name: 'Ada', organization: 'Acme' };
 
@@ -44,6 +51,27 @@ describe.each(STORES)('a backup of a control plane on %s', (store) => {
     const restored = await startPlane({ env: target });
     const login = await ask(restored.url, '/api/v1/auth/login', { email: PERSON.email, password: PERSON.password });
     expect([login.status, await login.json()]).toMatchObject([200, { organization: { name: 'Acme', role: 'owner' } }]);
+  });
+});
+
+describeWhen(builtPlane, 'the backup of the guide', () => {
+  test('is a file of its owner alone, whatever the shell leaves open otherwise', async () => {
+    const env = { PLANE_SECRET_KEY: SECRET_KEY, ...(await makeStore('sqlite')) };
+    await signUpFirst(await startPlane({ env }));
+    const guide = readFileSync(new URL('../../../docs/guide/self-host.md', import.meta.url), 'utf8');
+    const [, command = ''] = /^```sh plane-backup\n([^]*?)^```$/m.exec(guide) ?? [];
+    // In the place of the engine, which has the control plane in a container: the command itself.
+    const folder = makeFolder();
+    const bin = fileURLToPath(new URL('../bin.mjs', import.meta.url));
+    const docker = `#!/bin/sh\nwhile [ "$1" != svc-control-plane ]; do shift; done\nshift\nexec "${process.execPath}" "${bin}" "$@"\n`;
+    writeFileSync(join(folder, 'docker'), docker, { mode: 0o755 });
+    await promisify(execFile)('sh', ['-euc', `umask 022\n${command}`], {
+      cwd: folder,
+      env: { ...process.env, ...env, PATH: `${folder}:${process.env.PATH}` },
+    });
+    const file = join(folder, 'plane.backup');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await restoreFromFile(toFull(await makeStore('sqlite')), file)).toBeGreaterThan(0);
   });
 });
 

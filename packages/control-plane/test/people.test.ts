@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { describeWhen, realServers } from '../../runtime/test/require.ts';
 import { ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
-import { DATABASE_URL, makeClock, makeStore, startPlane, STORES } from './_setup.ts';
+import { makeClock, makeStore, startPlane, STORES } from './_setup.ts';
 
 const HOUR = 3_600_000;
 
@@ -150,7 +151,7 @@ test.each(STORES)('ids are text, whatever they hold, on %s', async (store) => {
   expect(statuses.filter((status) => status !== 404)).toStrictEqual([400, 400, 400, 400]);
 });
 
-describe.runIf(DATABASE_URL)('two control planes on one database', () => {
+describeWhen(realServers.database, 'two control planes on one database', () => {
   test('know each other’s sessions, and count wrong logins together', async () => {
     const env = await makeStore('postgres');
     const clock = makeClock();

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { describeWhen, realServers } from '../../runtime/test/require.ts';
 import { nameBrowser } from '../src/sessions/browser-name.ts';
 import { isGood, refresh, signInCli } from './_oauth.ts';
 import { addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
 import type { Credential } from './_people.ts';
-import { DATABASE_URL, makeClock, makeStore, startPlane, STORES } from './_setup.ts';
+import { makeClock, makeStore, startPlane, STORES } from './_setup.ts';
 
 interface Shown {
   id: string;
@@ -84,17 +85,16 @@ test('a personal access token neither sees sessions nor ends one', async () => {
     expect([line, (await ask(plane, line, { token })).status]).toEqual([line, 403]);
 });
 
-test.runIf(DATABASE_URL)(
-  'a session that is ended at one control plane is over at another on its database',
-  async () => {
+describeWhen(realServers.database, 'two control planes on one database', () => {
+  test('a session that is ended at one is over at the other', async () => {
     const env = await makeStore('postgres');
     const [one, two] = [await startPlane({ env }), await startPlane({ env })];
     const ada = await signUpFirst(one);
     const cli = await signInCli(one, ada);
     expect((await ask(two, 'DELETE /api/v1/sessions', ada)).body).toEqual({ ended: 1 });
     expect(await isGood(one, cli)).toBe(false);
-  },
-);
+  });
+});
 
 test.each([
   [

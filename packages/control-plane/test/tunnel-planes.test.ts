@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request as send } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describeWhen, realServers } from '../../runtime/test/require.ts';
 import { WebSocket } from 'ws';
 import { keepAttached } from '../../cli/src/dev/tunnel/keep.ts';
 import { startBehind } from '../../cli/test/_tunnel.ts';
@@ -10,7 +11,7 @@ import { openStore } from '../src/plane.ts';
 import { sql } from '../src/store/sql.ts';
 import { createSharedRegistry } from '../src/tunnel/shared-registry.ts';
 import { ask, signUpFirst } from './_people.ts';
-import { DATABASE_URL, findPort, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
+import { findPort, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
 
 // Several control planes on one database, and a proxy in front that sends a request to any of them.
@@ -98,7 +99,7 @@ function sendRaw(url: string, bytes: string): Promise<string> {
   });
 }
 
-describe.runIf(DATABASE_URL)('a tunnel of two control planes on one database', () => {
+describeWhen(realServers.database, 'a tunnel of two control planes on one database', () => {
   test('answers at both, wherever its box is: bodies, streams and who asks pass as if it were there', async () => {
     const { one, two, open } = await startTwo();
     const tunnel = await open(one);

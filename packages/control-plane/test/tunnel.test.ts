@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request as send } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describeWhen, realServers } from '../../runtime/test/require.ts';
 import { WebSocket } from 'ws';
 import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
@@ -8,7 +9,7 @@ import { resetPassword } from '../src/recovery.ts';
 import { send as sendForm, signInCli } from './_oauth.ts';
 import { addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
 import type { Credential, SignedInPerson } from './_people.ts';
-import { DATABASE_URL, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
+import { makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
 
 const makeInstallation = async (plane: RunningPlane) => {
@@ -166,9 +167,8 @@ describe.each(STORES)('an open tunnel on %s', (store) => {
   });
 });
 
-test.runIf(DATABASE_URL)(
-  'a tunnel at one control plane is cut by what is done at another on its database',
-  async () => {
+describeWhen(realServers.database, 'two control planes on one database', () => {
+  test('a tunnel at one is cut by what is done at the other', async () => {
     const env = await makeStore('postgres');
     const [one, two] = [await startPlane({ env }), await startPlane({ env })];
     const ada = await signUpFirst(one);
@@ -185,8 +185,8 @@ test.runIf(DATABASE_URL)(
     expect((await Promise.all(closed)).map(([code]) => code as number)).toEqual([4003, 4002]);
     expect(kept.socket.readyState).toBe(WebSocket.OPEN);
     kept.socket.terminate();
-  },
-);
+  });
+});
 
 describe('a tunnel that a page has opened', () => {
   const start = async () => {

@@ -125,7 +125,8 @@ describe.skipIf(root === undefined)(`the image of the control plane${root ? '' :
       expect((await logInByPassword(url)).status).toBe(200);
 
       expect((await run('plane-backup')).stderr).toContain('Backed up');
-      expect(statSync(join(folder, 'plane.backup')).size).toBeGreaterThan(100);
+      const { size, mode } = statSync(join(folder, 'plane.backup'));
+      expect([size > 100, mode & 0o777]).toEqual([true, 0o600]);
       await docker('down', '--volumes');
       expect((await run('plane-restore')).stderr).toContain('Restored');
       await untilLive();

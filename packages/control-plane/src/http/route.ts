@@ -74,7 +74,7 @@ export interface Route<Body = unknown> {
   answer?: z.ZodType;
   errors?: readonly ErrorCode[];
   /** How an error is said. Default: `{code, message, details, requestId}`. */
-  toErrorBody?(error: { code: string; message: string }): object;
+  toErrorBody?(error: { code: string; message: string; status: number }): object;
   /** What it answers is sent as JSON, unless it is a Response. */
   handle(call: Call, input: Input<Body>): Promise<unknown>;
 }

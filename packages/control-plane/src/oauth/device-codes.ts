@@ -40,7 +40,15 @@ export interface Started {
   interval: number;
 }
 
-export function createDeviceCodes({ db, now, families }: { db: Db; now(): number; families: Families }): DeviceCodes {
+export interface DeviceCodesOptions {
+  db: Db;
+  now(): number;
+  families: Families;
+  /** Between two polls. */
+  pollSeconds: number;
+}
+
+export function createDeviceCodes({ db, now, families, pollSeconds }: DeviceCodesOptions): DeviceCodes {
   const notPending = async (row: Row | undefined, deviceCode: string): Promise<Grant> => {
     if (!row) throw new PlaneError('invalid_grant', 'There is no such device code, or it was used. Begin again.');
     const { status, expiresAt, grantedAt } = row;
@@ -81,9 +89,9 @@ export function createDeviceCodes({ db, now, families }: { db: Db; now(): number
           sql`insert into plane_device_codes
               (device_hash, user_code_hash, client_id, device_name, address, status, interval_seconds, created_at, expires_at)
             values (${hashSecret(deviceCode)}, ${hashSecret(userCode)}, ${clientId}, ${deviceName}, ${address}, ${'pending'},
-              ${INTERVAL_S}, ${time}, ${time + LIFETIME_S * 1_000}) on conflict (user_code_hash) do nothing`,
+              ${pollSeconds}, ${time}, ${time + LIFETIME_S * 1_000}) on conflict (user_code_hash) do nothing`,
         );
-        if (added > 0) return { deviceCode, userCode, expiresIn: LIFETIME_S, interval: INTERVAL_S };
+        if (added > 0) return { deviceCode, userCode, expiresIn: LIFETIME_S, interval: pollSeconds };
       }
     },
     async poll(deviceCode, clientId) {
@@ -142,7 +150,6 @@ export interface Decision {
 
 const CLAIM = { isClaim: true };
 const LIFETIME_S = 900;
-const INTERVAL_S = 5;
 const SLOWER_S = 5;
 /** Of what lies between two polls on the way. */
 const LEEWAY_MS = 250;

@@ -132,7 +132,6 @@ const TokenAnswer = z.object({
 /** What OAuth has no name for. */
 const NAMES: Partial<Record<string, string>> = {
   rate_limited: 'temporarily_unavailable',
-  store_unavailable: 'temporarily_unavailable',
   internal: 'server_error',
 };
 const OAUTH_CODES: readonly ErrorCode[] = [
@@ -145,8 +144,10 @@ const OAUTH_CODES: readonly ErrorCode[] = [
   'access_denied',
 ];
 
-function toErrorBody({ code, message }: { code: string; message: string }): object {
-  const error = OAUTH_CODES.some((known) => known === code) ? code : (NAMES[code] ?? 'invalid_request');
+/** Whatever a 503 is for, as a store that is away or full, it is no fault of the request: a client tries again. */
+function toErrorBody({ code, message, status }: { code: string; message: string; status: number }): object {
+  const other = NAMES[code] ?? (status === 503 ? 'temporarily_unavailable' : 'invalid_request');
+  const error = OAUTH_CODES.some((known) => known === code) ? code : other;
   return { error, error_description: toPrintable(message) };
 }
 

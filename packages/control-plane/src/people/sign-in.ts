@@ -113,7 +113,8 @@ export function createSignIn(options: SignInOptions): SignIn {
   async function requireNew(call: Call, person: NewPerson, { email, invitedBy }: Invite): Promise<void> {
     const subjects = [`inviter ${invitedBy}`, ...(call.address === undefined ? [] : [`address ${call.address}`])];
     await existing.require(subjects);
-    if (!(await findUserByEmail(db, email))) return;
+    // Again after it: of sign-ups made at once no more are answered than of those made one after the other.
+    if (!(await findUserByEmail(db, email))) return existing.require(subjects);
     // It may be the account that the same invite has made meanwhile.
     await findPlace(db, person, call.now);
     await existing.count(subjects);

@@ -10,7 +10,7 @@ import type { Db, Queries, TransactionOptions } from './db.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { sql, toText } from './sql.ts';
 import type { Sql } from './sql.ts';
-import { databaseNewer } from './sqlite.ts';
+import { databaseNewer, storeFull } from './sqlite.ts';
 
 /** A PostgreSQL database, which several control planes may use at once. Throws `store_unavailable`, `database_newer`. */
 export async function openPostgres(url: string): Promise<Db> {
@@ -79,7 +79,9 @@ function toQueries(session: Pick<SqlSession, 'query'>): Queries {
 
 /** In words of the control plane, for who asks it. */
 function toOwnError(error: unknown): unknown {
-  if (!(error instanceof BoxError) || error.code !== 'store_unavailable') return error;
+  if (!(error instanceof BoxError)) return error;
+  if (error.code === 'store_full') return storeFull(error);
+  if (error.code !== 'store_unavailable') return error;
   return new PlaneError(
     'store_unavailable',
     'The database of the control plane cannot be reached. Try again in a moment.',

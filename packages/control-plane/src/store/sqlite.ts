@@ -132,10 +132,7 @@ function toDb(native: SqliteDatabase, { begin, release }: { begin: string; relea
 
 /** In words of the control plane, for who asks it. */
 function toOwnError(error: unknown): unknown {
-  if (!(error instanceof Error) || !/database or disk is full/i.test(error.message)) return error;
-  const message =
-    'The disk of the control plane is full, so nothing new can be stored. Whoever runs it frees some space there.';
-  return new PlaneError('store_unavailable', message, { cause: error, headers: { 'retry-after': '60' } });
+  return error instanceof Error && /database or disk is full/i.test(error.message) ? storeFull(error) : error;
 }
 
 function countMigrations(native: SqliteDatabase): number {
@@ -165,6 +162,13 @@ function migrate(native: SqliteDatabase): void {
       native.prepare(toText(insert, () => '?')).run(...insert.values);
     }
   });
+}
+
+/** The disk under either store has no room: what reads goes on. */
+export function storeFull(cause: Error): PlaneError {
+  const message =
+    'The disk of the control plane is full, so nothing new can be stored. Whoever runs it frees some space there.';
+  return new PlaneError('store_unavailable', message, { cause, headers: { 'retry-after': '60' } });
 }
 
 export function databaseNewer(): PlaneError {

@@ -33,44 +33,55 @@ export interface ThrottleOptions {
  */
 export function createThrottle({ db, now, kind, most, message }: ThrottleOptions): Throttle {
   const toKey = (subject: string) => `${kind}:${createHash('sha256').update(subject).digest('base64url')}`;
-  const add = async (subjects: readonly string[], time: number): Promise<void> => {
+  const read = async (key: string, minute: number): Promise<{ before: number; current: number }> => {
+    const rows = await db.all<{ minute: number; count: number }>(
+      sql`select minute, count from plane_attempts where subject = ${key} and minute >= ${minute - 1}`,
+    );
+    const of = (which: number) => rows.find((row) => row.minute === which)?.count ?? 0;
+    return { before: of(minute - 1), current: of(minute) };
+  };
+  /** Of several at once each sees those that were counted before it. Answers how long to wait, 0 where it is not one too many. */
+  const add = async (subjects: readonly string[], time: number): Promise<number> => {
     const minute = Math.floor(time / MINUTE);
-    const counts: number[] = [];
+    let wait = 0;
     for (const key of subjects.map(toKey)) {
       const row = await db.get<{ count: number }>(
         sql`insert into plane_attempts (subject, minute, count) values (${key}, ${minute}, 1)
           on conflict (subject, minute) do update set count = plane_attempts.count + 1 returning count`,
       );
-      counts.push(row?.count ?? 0);
+      const { before } = await read(key, minute);
+      const current = (row?.count ?? 1) - 1;
+      wait = Math.max(wait, msToWait({ before, current, passed: time % MINUTE, most }));
     }
-    const wait = msToWait({ before: 0, current: Math.max(...counts), passed: time % MINUTE, most });
-    if (Math.max(...counts) > most) throw rateLimited(message, wait / 1_000);
+    return wait;
+  };
+  const takeBack = async (subjects: readonly string[], time: number): Promise<void> => {
+    for (const key of subjects.map(toKey))
+      await db.run(
+        sql`update plane_attempts set count = count - 1
+          where subject = ${key} and minute = ${Math.floor(time / MINUTE)} and count > 0`,
+      );
   };
   return {
     async require(subjects) {
       const time = now();
       const minute = Math.floor(time / MINUTE);
       let wait = 0;
-      for (const subject of subjects) {
-        const rows = await db.all<{ minute: number; count: number }>(
-          sql`select minute, count from plane_attempts where subject = ${toKey(subject)} and minute >= ${minute - 1}`,
-        );
-        const of = (which: number) => rows.find((row) => row.minute === which)?.count ?? 0;
-        wait = Math.max(wait, msToWait({ before: of(minute - 1), current: of(minute), passed: time % MINUTE, most }));
-      }
+      for (const key of subjects.map(toKey))
+        wait = Math.max(wait, msToWait({ ...(await read(key, minute)), passed: time % MINUTE, most }));
       if (wait > 0) throw rateLimited(message, wait / 1_000);
     },
-    count: (subjects) => add(subjects, now()),
+    async count(subjects) {
+      const wait = await add(subjects, now());
+      if (wait > 0) throw rateLimited(message, wait / 1_000);
+    },
     async begin(subjects) {
       const time = now();
-      await add(subjects, time);
-      return async () => {
-        for (const key of subjects.map(toKey))
-          await db.run(
-            sql`update plane_attempts set count = count - 1
-              where subject = ${key} and minute = ${Math.floor(time / MINUTE)} and count > 0`,
-          );
-      };
+      const wait = await add(subjects, time);
+      if (wait === 0) return () => takeBack(subjects, time);
+      // It has not begun, so it has not failed either.
+      await takeBack(subjects, time);
+      throw rateLimited(message, wait / 1_000);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { needCurrentSession } from '../../account/need-current.ts';
 import { toSegment } from '../../client/client.ts';
-import { usageError } from '../../errors.ts';
+import { CliError, EXIT, usageError } from '../../errors.ts';
 import { integer, object, string } from '../../payload/payload.ts';
 import { defineVerb } from '../../verb.ts';
 
@@ -22,7 +22,7 @@ export const signOut = defineVerb({
     const { ended = 1 } = await request<{ ended?: number }>({
       method: 'DELETE',
       path: session === undefined ? path : `${path}/${toSegment(session)}`,
-    });
+    }).catch(noSession);
     const what = ended === 1 ? '1 session' : `${ended} sessions`;
     return {
       data: { endpoint, ended },
@@ -30,3 +30,13 @@ export const signOut = defineVerb({
     };
   },
 });
+
+// --- internal ---
+
+function noSession(error: unknown): never {
+  if (!(error instanceof CliError) || error.exitCode !== EXIT.notFound) throw error;
+  throw new CliError(error.code, error.message, {
+    exitCode: EXIT.notFound,
+    suggestion: 'List them: svc account sessions',
+  });
+}
