@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/index.ts';
 import { HttpAgent } from '@ag-ui/client';
@@ -69,27 +69,85 @@ test('a result as large as one may be is held with a rule of a long name, and re
   expect(messages.at(-1)).toMatchObject({ role: 'tool', content: answer });
 });
 
-test('an approval shows a text that waits to no model over MCP, until it is approved; its run has it', async () => {
-  const { box, name, rule } = await open('agent-input');
-  const held = await ask(box, name, 'say:A falcon.');
-  const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
-  const read = async () => {
-    const tool = 'call_read_operation';
-    const one = await callTool(client, tool, { operation: 'approvals.get', input: { id: held.approvalId } });
-    const list = await callTool(client, tool, { operation: 'approvals.list', input: { run: held.runId } });
-    expect([one.isError, list.isError]).toEqual([false, false]);
-    return one.text + list.text;
+describe('a text that waits is read by people, and over MCP by no model before it is approved', () => {
+  /** All that a model finds of it: each answer, as it is given it. */
+  const readAs = async (box: TestBox, { approvalId, runId }: Approval): Promise<string[]> => {
+    const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
+    const asked: [string, object][] = [
+      ['approvals.get', { id: approvalId }],
+      ['approvals.list', { run: runId }],
+      ['runs.get', { id: runId }],
+      ['runs.list', {}],
+      ['runs.steps', { id: runId }],
+      ['runs.timeline', { id: runId }],
+      ['runs.list', { has: 'at last' }],
+    ];
+    const answers: string[] = [];
+    for (const [operation, input] of asked) {
+      const { isError, text } = await callTool(client, 'call_read_operation', { operation, input });
+      expect([operation, isError]).toEqual([operation, false]);
+      answers.push(text);
+    }
+    return answers;
   };
-  const before = await read();
-  expect(before).not.toContain('A falcon');
-  expect(before).toContain('A guardrail holds this text.');
-  expect(before).toContain(rule);
-  const run = await callTool(client, 'call_read_operation', { operation: 'runs.get', input: { id: held.runId } });
-  expect(run.text).toContain('A falcon');
-  expect(held.payload).toMatchObject({ messages: [{ text: 'say:A falcon.' }] });
-  await decide(box, held, 'approve');
-  await finish(box, held.runId);
-  expect(await read()).toContain('A falcon');
+  const readAsPerson = async (box: TestBox, runId: string) =>
+    JSON.stringify([
+      (await call(box, `GET /api/runs/${runId}`)).body,
+      (await call(box, `GET /api/runs/${runId}/steps`)).body,
+    ]);
+
+  test.each([
+    ['agent-input', 'say:A falcon, at last.'],
+    ['tool-result', 'tool:look {}; say:Done.'],
+    ['agent-output', 'say:A falcon, at last.'],
+  ])('%s', async (side, content) => {
+    const { box, name, rule } = await open(side, { answer: 'A falcon, at last.' });
+    const held = await ask(box, name, content);
+    expect(JSON.stringify(held.payload)).toContain('at last');
+    expect(await readAsPerson(box, held.runId)).toContain('at last');
+    const [approval = '', listed = '', ...answers] = await readAs(box, held);
+    // What a caller has asked is its own; only where that waits is it withheld.
+    const isAsked = side === 'agent-output';
+    for (const answer of [approval, listed, ...(isAsked ? [] : answers)]) expect(answer).not.toContain('at last');
+    expect(approval).toContain('A guardrail holds this text.');
+    expect(approval).toContain(rule);
+    expect(answers.join()).toContain('A guardrail holds this text.');
+    await decide(box, held, 'approve');
+    await finish(box, held.runId);
+    expect((await readAs(box, held)).join()).toContain('at last');
+  });
+
+  test('an input that is rejected stays with people, and no case is made of it', async () => {
+    const { box, name } = await open('agent-input');
+    const held = await ask(box, name, 'say:A falcon, at last.');
+    await decide(box, held, 'reject');
+    await finish(box, held.runId);
+    expect((await readAs(box, held)).join()).not.toContain('say:A falcon');
+    const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
+    const made = await callTool(client, 'call_write_operation', {
+      operation: 'evals.cases.create',
+      input: { fromRunId: held.runId },
+    });
+    expect([made.isError, made.text]).toEqual([true, expect.stringContaining('A person makes a case of it')]);
+    expect((await call(box, 'POST /api/evals/cases', { fromRunId: held.runId })).status).toBe(201);
+  });
+
+  test('the input of a workflow, in lists and however large it is', async () => {
+    const name = `limits-${++names}`;
+    const box = await boxes.open({ workflows: { [name]: { run: ({ note }: { note: string }) => note.length } } });
+    const check = { kind: 'words', words: ['falcon'] };
+    const rule = { name, check, sides: ['workflow-input'], action: 'hold', attachment: { kind: 'workflow', name } };
+    expect((await call(box, 'POST /api/guardrails', rule)).status).toBe(201);
+    for (const note of ['falcon, at last', `falcon, at last ${'x'.repeat(100_000)}`]) {
+      const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, { note });
+      const list = async () =>
+        (await call<{ items: Approval[] }>(box, `GET /api/approvals?run=${body.runId}`)).body.items;
+      await until(async () => (await list()).length === 1);
+      const [held] = await list();
+      expect(await readAsPerson(box, body.runId)).toContain('at last');
+      expect((await readAs(box, held as Approval)).join()).not.toContain('at last');
+    }
+  });
 });
 
 test('a result that waits is not shown to the model that rejects it', async () => {

@@ -332,6 +332,22 @@ describeOnBoth(boxes, 'a text that a rule holds', (openBox: OpenBox) => {
       expect(reasons.sort()).toEqual(['approved by "owner"', 'rejected by "owner"', 'word', 'word']);
     });
 
+    test('of a sub-agent waits likewise, for the turn above', async () => {
+      const name = newName('agent');
+      const lead = defineDeepAgent({ name, subagents: [{ name: 'child', description: 'Does it.' }] });
+      const box = await openBox({ agents: { helper: defineDeepAgent({ name: 'helper' }), [name]: lead } });
+      await rule(box, 'tool-result', 'agent', name);
+      const task = JSON.stringify({ subagent_type: 'child', description: 'say:a forbidden x' });
+      const asked = await say(await clientOf(box, name, 'one'), `tool:task ${task}\nsay:Done.`);
+      const again = await box.restart();
+      const [id] = asked.interrupts.map((one) => one.id);
+      const { body } = await call<Approval>(again, `GET /api/approvals/${id}`);
+      expect(body.payload).toMatchObject({ agent: name, call: { tool: 'task' }, result: 'a forbidden x' });
+      await decide(again, String(id), { decision: 'approve' });
+      expect(await finish(again, body.runId)).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+      expect(toldModel(again).at(-1)).toMatchObject({ role: 'tool', content: 'a forbidden x' });
+    });
+
     test('is withheld at once where a client brings it', async () => {
       const { box, name } = await open();
       const tools = [{ type: 'function', function: { name: 'own', parameters: { type: 'object' } } }];

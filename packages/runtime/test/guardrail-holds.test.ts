@@ -203,11 +203,12 @@ describeOnBoth(boxes, 'what a rule holds', (openOn) => {
 
   describe('a text of a sub-agent that a rule holds', () => {
     test.each([
-      ['its task', 'agent-input', 'say:Not forbidden.'],
-      ['its answer', 'agent-output', 'say:It is forbidden.'],
+      ['its task', 'agent-input', '/child', 'say:Not forbidden.'],
+      ['its answer', 'agent-output', '/child', 'say:It is forbidden.'],
+      ['its answer, as a result', 'tool-result', '', 'say:It is forbidden.'],
     ])(
       'is told of behind all that the turn above has done, also to who asks again: %s',
-      async (_, side, description) => {
+      async (_, side, below, description) => {
         const agent = `lead-${++names}`;
         const add = defineTool({
           description: 'Adds.',
@@ -217,7 +218,7 @@ describeOnBoth(boxes, 'what a rule holds', (openOn) => {
         const child = { name: 'child', description: 'Does it.' };
         const lead = defineDeepAgent({ name: agent, tools: { add }, subagents: [child] });
         const box = await openBox({ agents: { [agent]: lead } });
-        await addRule({ box }, `${agent}/child`, side);
+        await addRule({ box }, `${agent}${below}`, side);
         const task = JSON.stringify({ subagent_type: 'child', description });
         const content = `tool:add {"a":1}\ntool:add {"a":2}\ntool:task ${task}\nsay:Done.`;
         const ask = async () => {

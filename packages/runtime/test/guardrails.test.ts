@@ -359,20 +359,40 @@ describe('what an agent says', () => {
     expect(ran).toHaveLength(1);
   });
 
-  test('what a sub-agent answers is judged as its output, and not as a result of the turn above', async () => {
-    const name = newName();
-    const lead = defineDeepAgent({ name, subagents: [{ name: 'child', description: 'Does it.' }] });
-    const box = await boxes.open({ agents: { [name]: lead } });
-    const task = JSON.stringify({ subagent_type: 'child', description: 'say:It is ada@example.com.' });
-    const read = async () => {
+  describe('what a sub-agent answers', () => {
+    const open = async (rule: Body) => {
+      const name = newName();
+      const lead = defineDeepAgent({ name, subagents: [{ name: 'child', description: 'Does it.' }] });
+      const box = await boxes.open({ agents: { [name]: lead } });
+      const { id } = await create(box, { ...of('agent', name), check: CARDS, ...rule });
+      const task = JSON.stringify({ subagent_type: 'child', description: 'say:It is ada@example.com.' });
       await ask(box, name, `tool:task ${task}; say:Done.`);
-      return box.model.requests.at(-1)?.messages.at(-1);
+      const last = box.model.requests.at(-1)?.messages.at(-1);
+      const { items } = (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=${name}`)).body;
+      const steps = await call<{ items: Body[] }>(box, `GET /api/runs/${items[0]?.runId}/steps`);
+      // The task itself was written by the model above.
+      const recorded = JSON.stringify(
+        steps.body.items.filter(({ kind }) => kind !== 'model').map(({ output }) => output),
+      );
+      return { name, last, recorded, hits: await hitsOf(box, id) };
     };
-    await create(box, { ...of('agent', name), sides: ['tool-result'], check: CARDS, action: 'mask' });
-    expect(await read()).toMatchObject({ role: 'tool', content: 'It is ada@example.com.' });
-    const { id } = await create(box, { ...of('agent', name), sides: ['agent-output'], check: CARDS, action: 'mask' });
-    expect(await read()).toMatchObject({ role: 'tool', content: 'It is [email].' });
-    expect(await hitsOf(box, id)).toContainEqual(expect.objectContaining({ place: `agent ${name}/child` }));
+
+    test.each([
+      ['its output', 'agent-output', '/child'],
+      ['a result of the agent above', 'tool-result', ''],
+    ])('is judged as %s, and recorded there as it was judged', async (_, side, below) => {
+      const { name, last, recorded, hits } = await open({ sides: [side], action: 'mask' });
+      expect(last).toMatchObject({ role: 'tool', content: 'It is [email].' });
+      expect(hits).toMatchObject([{ side, place: `agent ${name}${below}` }]);
+      expect(recorded).not.toContain('ada@');
+    });
+
+    test('is withheld where a rule blocks results, and the turn goes on', async () => {
+      const { last, recorded, hits } = await open({ sides: ['tool-result'], action: 'block' });
+      expect(last).toMatchObject({ content: expect.stringMatching(/^The guardrail ".*" withholds this result\.$/) });
+      expect(recorded).not.toContain('ada@');
+      expect(hits).toMatchObject([{ side: 'tool-result', action: 'block' }]);
+    });
   });
 
   test('what needs all of it is judged before any of it is sent', async () => {

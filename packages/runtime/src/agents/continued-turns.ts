@@ -2,6 +2,7 @@ import { isOwnRun } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { askedByOf } from '../engine/box-marks.ts';
 import type { Journal } from '../engine/journal.ts';
+import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { startedByOf } from '../engine/started-by.ts';
@@ -11,6 +12,7 @@ import { listTasks } from './reading/task-runs.ts';
 import { resultIdOf } from './turn/ids.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 import type { TurnOutput } from './turn/options.ts';
+import { isAnsweredApart } from './turn/run-task.ts';
 
 /** What a client of a stateless turn sends back, with the run it names. */
 export interface Continued<M extends ChatMessage> {
@@ -70,12 +72,20 @@ async function readKept(
   const messages = toRecordedMessages(runId, input, records).map(
     ({ id: _id, reasoning: _kept, ...message }: ConversationMessage) => message as ChatMessage,
   );
-  // The answer of a sub-agent is recorded with the next call of the model; where the turn ended before, as its run's end.
+  // A box before recorded the answer of a sub-agent with the next call of the model; where the turn ended before, as its run's end.
   const known = readResults(records);
   const last = messages.findLast(({ role }) => role === 'assistant');
   if (!last || callIdsOf(last).every((id) => known.has(id))) return messages;
-  const tasks = await listTasks(journal, runId);
+  const apart = new Set(records.flatMap(toStartedApart));
+  const tasks = (await listTasks(journal, runId)).filter(({ run }) => !apart.has(run.runId));
   return [...messages, ...tasks.flatMap(({ run, callId }) => (known.has(callId) ? [] : toTaskResult(run, callId)))];
+}
+
+/** Of a task whose answer is recorded once the rules have let it pass: its run. */
+function toStartedApart({ kind, event, stepId, output }: JournalRecord): string[] {
+  if (kind !== 'child' || event !== 'done' || !stepId.startsWith('start ') || output === null) return [];
+  const started = decode(output);
+  return isAnsweredApart(started) ? [started.runId] : [];
 }
 
 function toTaskResult(run: RunRow, callId: string): (ChatMessage & { id: string })[] {

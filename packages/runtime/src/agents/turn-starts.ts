@@ -1,3 +1,4 @@
+import { toHeldMark } from '../approvals/held-text.ts';
 import { ASKED_BY, toChargedMark, toPinnedMarks } from '../engine/box-marks.ts';
 import type { PinnedVersion } from '../engine/box-marks.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
@@ -70,7 +71,13 @@ export function createTurnStarts(options: TurnStartsOptions): TurnStarts {
         name,
         input,
         body: await toBody(run, input, async () => published?.text),
-        ...marksOf({ ...published?.attributes, ...asker, ...toChargedMark(charged), ...toPinnedMarks(null, pinned) }),
+        ...marksOf({
+          ...published?.attributes,
+          ...asker,
+          ...toChargedMark(charged),
+          ...toPinnedMarks(null, pinned),
+          ...toHeldMark(input.held),
+        }),
         ...(sessionId === null ? {} : { sessionId }),
         ...(input.session ? { serial: toSessionLock(String(sessionId)) } : {}),
         ...engineStart,

@@ -114,6 +114,10 @@ export function toApproval({ hook, first, sessionId }: HookEntry): Approval {
   };
 }
 
+/** What a model reads in the place of a text that waits. */
+export const WITHHELD =
+  'A guardrail holds this text. A person reads it in the inbox of approvals and in its run; a model does not before it is approved.';
+
 /** What a model may read of it. */
 export function toRead(entry: HookEntry, isForModel: boolean | undefined): HookEntry {
   const { hook, first } = entry;
@@ -166,9 +170,6 @@ interface Brief {
   cutPayload?: string;
   argsDigest?: string;
 }
-
-const WITHHELD =
-  'A guardrail holds this text. A person reads it in the inbox; a model does not read it here before it is approved.';
 
 function toAction(asked: AskedDetail, { timedOut, decision, input }: ApprovalEvent): string {
   if (timedOut) return 'expired';

@@ -1,3 +1,4 @@
+import { HELD } from '../engine/box-marks.ts';
 import { askPerson } from '../engine/primitives/approval.ts';
 import type { AskedApproval } from '../engine/primitives/approval.ts';
 import type { RunHandle } from '../engine/handle.ts';
@@ -48,6 +49,11 @@ export function askAboutText(execution: RunHandle, { title, payload, heldBy, ...
 
 export function toHeldBy({ rule, reason }: Found): HeldBy {
   return { rule: rule.name, ruleId: rule.id, reason };
+}
+
+/** The mark of a run whose input a rule holds. */
+export function toHeldMark(heldBy: HeldBy | undefined): Record<string, string> {
+  return heldBy ? { [HELD]: JSON.stringify({ rule: heldBy.rule, ruleId: heldBy.ruleId, reason: heldBy.reason }) } : {};
 }
 
 /** Whether an approval is about a text that a rule holds. */

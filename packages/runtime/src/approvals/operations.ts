@@ -76,6 +76,8 @@ export const decideApproval = operation({
   input: z.strictObject({ id: z.string(), ...Decision.shape, idempotencyKey: IdempotencyKey }),
   output: Approval,
   settles: 'again',
+  // The approval has it, for who may read it there.
+  secret: ['payload'],
   handle: ({ approvals }, { id, idempotencyKey, ...decision }, { caller }) =>
     approvals.decide(id, decision, toDecider(caller, idempotencyKey)),
 });

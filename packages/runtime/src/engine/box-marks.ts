@@ -15,7 +15,7 @@ export const MODEL = 'svc.model';
 /** The versions of prompts that a run and those below it use in place of the published ones, as JSON text. */
 export const PROMPTS = 'svc.prompts';
 
-/** The mark of a run that waits for an operator before it begins: what holds it, as JSON text. */
+/** The mark of a run that waits for an operator before it begins, whatever was decided since: what holds it, as JSON text. */
 export const HELD = 'svc.held';
 
 /** A version of a prompt, with what it is asked for by. */

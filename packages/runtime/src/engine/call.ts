@@ -49,6 +49,8 @@ export interface EventAction {
 export interface ChildAction {
   type: 'child';
   child: { runId: string } | { triggerId: string };
+  /** Its output is not recorded here, and not answered: whoever waits reads it of that run. */
+  leavesOutput?: true;
 }
 
 /** A hook the body makes. `token` null: an unguessable one is drawn and recorded. */

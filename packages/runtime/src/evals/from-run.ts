@@ -9,6 +9,7 @@ import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import { toShownValue } from '../json-value.ts';
 import type { Mask } from '../mask.ts';
+import { isHeldFrom } from '../runs/without-held.ts';
 import type { EvalInput, NewCase } from './case.ts';
 import type { Observe } from './observed.ts';
 import { toStorableText } from './paging.ts';
@@ -20,7 +21,7 @@ export type ReadCase = (
 ) => Promise<Pick<NewCase, 'name' | 'target' | 'input' | 'expected'>>;
 
 export interface ReadCaseOptions {
-  journal: Pick<Journal, 'getRun'>;
+  journal: Pick<Journal, 'getRun' | 'hooks'>;
   engine: Pick<Engine, 'whole'>;
   observe: Observe;
   /** All that was said in a session. */
@@ -37,6 +38,8 @@ export function createReadCase({ journal, engine, observe, readSession, mask }: 
     if (!run || isHidden(run, hiddenFrom(caller))) throw new BoxError('run_not_found', `There is no run "${runId}".`);
     if (!isFinal(run.status))
       throw new BoxError('run_not_final', `The run is ${run.status}; a case is made of one that has ended.`);
+    if (caller.via !== undefined && (await isHeldFrom(journal, run)))
+      throw new BoxError('forbidden', 'A guardrail has held what this run was asked. A person makes a case of it.');
     const input = hide(await toInput(run));
     const observed = run.status === 'completed' ? await observe(runId) : undefined;
     return {

@@ -37,6 +37,7 @@ import type { Step } from './steps.ts';
 import { toTimeline } from './timeline.ts';
 import type { Timeline } from './timeline.ts';
 import { readTimelineRecords } from './timeline-records.ts';
+import { withoutHeld } from './without-held.ts';
 import { toAmount } from '../limits/prices.ts';
 
 export interface RunPage {
@@ -91,6 +92,8 @@ export interface Runs extends RunControl {
   findStep(runId: string, call: number): Promise<Step | undefined>;
   /** With the spans of all calls, or of those alone that have changed since the answer whose `seq` is `after`. */
   timeline(runId: string, after?: number): Promise<Timeline>;
+  /** The same for a model to read: without the texts that guardrails hold. */
+  forModel(): Runs;
   /** The same without what is hidden: such a run is none. */
   without(hidden: Hidden): Runs;
   /** The runs a key or a user has made begin, of what it is granted: any other is none. */
@@ -222,6 +225,7 @@ export function createRuns(options: RunsOptions): Runs {
       return { items: toTimeline(toRun(run), records, children.map(toListedRun)), ...read };
     },
     ...createRunControl(options, { get, toShown, isNarrowed }),
+    forModel: () => createRuns({ ...options, ...withoutHeld(options) }),
     without: (more) => createRuns({ ...options, hidden: more }),
     ownOf: (caller) => createRuns({ ...options, own: caller }),
   };

@@ -3,8 +3,12 @@ import { hiddenFrom } from '../auth/visibility.ts';
 import type { Rooms } from './rooms.ts';
 import { runNotFound } from '../runs/runs.ts';
 
-/** The rooms as a caller sees them: what is hidden from it is answered like what there is not. */
-export function roomsSeenBy(rooms: Rooms, caller: Caller): Rooms {
+/**
+ * The rooms as a caller sees them: what is hidden from it is answered like what there is not, and a model that a tool answers
+ * reads no text that waits for an operator.
+ */
+export function roomsSeenBy(given: Rooms, caller: Caller): Rooms {
+  const rooms = caller.via === undefined ? given : { ...given, runs: given.runs.forModel() };
   const hidden = hiddenFrom(caller);
   if (!hidden) return rooms;
   const shown = rooms.runs.without(hidden);

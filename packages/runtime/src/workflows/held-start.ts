@@ -1,15 +1,10 @@
 import { askAboutText } from '../approvals/held-text.ts';
 import type { HeldBy } from '../approvals/held-text.ts';
 import { toShownInput } from '../approvals/shown-input.ts';
-import { HELD, heldOf } from '../engine/box-marks.ts';
+import { heldOf } from '../engine/box-marks.ts';
 import type { RunHandle } from '../engine/handle.ts';
 import { bodyOf } from '../engine/primitives/hook.ts';
 import { requireApproved } from '../guardrails/refusal.ts';
-
-/** The mark of a run whose input a rule holds. */
-export function toHeldMark(heldBy: HeldBy | undefined): Record<string, string> {
-  return heldBy ? { [HELD]: JSON.stringify(heldBy) } : {};
-}
 
 /**
  * Waits for the decision about the input of a run, before anything of its workflow is executed. Throws

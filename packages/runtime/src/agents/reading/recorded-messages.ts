@@ -70,7 +70,7 @@ export interface RecordedResult extends ToolAnswer {
 
 // --- internal ---
 
-/** A sub-agent's answer is recorded as the end of its run; what the model read of it, with the next model call. */
+/** A box before recorded what a sub-agent has answered with the next model call alone. */
 function toResults({ kind, input, output, at, startedAt }: JournalRecord): [string, RecordedResult][] {
   if (kind === 'model' && input !== null) {
     const { messages = [] } = decode(input) as { messages?: ConversationMessage[] };

@@ -4,11 +4,10 @@ import { contextOf } from '../../engine/started-by.ts';
 import { parseWith } from '../../schema/schema.ts';
 import type { ToolContext } from '../../definitions/agent.ts';
 import type { ToolCall } from '../model/messages.ts';
-import { guardResult } from './guard.ts';
-import { passResult } from './held-result.ts';
 import { runTask } from './run-task.ts';
-import { answerCall, failed, notJson, parseArguments, emitResult, toMessage, withinLimit } from './tool-answer.ts';
-import type { RecordedAnswer, ToolAnswer } from './recorded-answer.ts';
+import { answerCall, failed, notJson, parseArguments, withinLimit } from './tool-answer.ts';
+import { recordAnswer } from './record-answer.ts';
+import type { ToolAnswer } from './recorded-answer.ts';
 import { toFailure, toResult } from './tool-result.ts';
 import type { AuthorTool, ReadTool, StateTool } from '../../tools/box-tool.ts';
 import type { ConversationMessage } from './input.ts';
@@ -20,32 +19,10 @@ export async function runCall(turn: ToolTurn, call: ToolCall): Promise<Conversat
   if (tool?.kind === 'state') return runStateTool(turn, call, tool);
   if (tool?.kind === 'read') return runReadTool(turn, call, tool);
   if (tool?.kind === 'task') return runTask(turn, call, tool);
-  const answer = (await turn.invoke('tool', `tool:${call.name}`, call, {
-    name: call.name,
-    run: async (attempt) => {
-      const started = performance.now();
-      const answered = await guardFor(turn, call, await runTool(turn, { call, tool, attempt }));
-      emitAnswered(turn, call, answered, started);
-      return answered;
-    },
-  })) as RecordedAnswer;
-  return answer.held ? passResult(turn, call, answer.held) : toMessage(call, answer);
+  return recordAnswer(turn, call, (attempt) => runTool(turn, { call, tool, attempt }));
 }
 
 // --- internal ---
-
-function guardFor(
-  { options, mayWait }: ToolTurn,
-  { name: tool }: ToolCall,
-  answer: ToolAnswer,
-): Promise<RecordedAnswer> {
-  return guardResult(options.guard, { tool, mayWait }, answer);
-}
-
-/** What waits is emitted once that is decided. */
-function emitAnswered(turn: ToolTurn, call: ToolCall, { held, ...answer }: RecordedAnswer, started: number): void {
-  if (!held) emitResult(turn, call, { ...answer, durationMs: Math.round(performance.now() - started) });
-}
 
 async function runStateTool(turn: ToolTurn, call: ToolCall, tool: StateTool): Promise<ConversationMessage> {
   const args = parseArguments(call.arguments);
@@ -60,18 +37,10 @@ async function runReadTool(turn: ToolTurn, call: ToolCall, tool: ReadTool): Prom
   const args = parseArguments(call.arguments);
   // As the calls before it in the reply have left it.
   const { state } = turn;
-  const answer = (await turn.invoke('tool', `tool:${call.name}`, call, {
-    name: call.name,
-    run: async (): Promise<RecordedAnswer> => {
-      const started = performance.now();
-      const read = args.ok ? await tool.read(args.value, state, turn.execution.run) : notJson(call, args.reason);
-      const whole = withinLimit(call.name, { content: read.content, isError: read.isError === true });
-      const answered = await guardFor(turn, call, whole);
-      emitAnswered(turn, call, answered, started);
-      return answered;
-    },
-  })) as RecordedAnswer;
-  return answer.held ? passResult(turn, call, answer.held) : toMessage(call, answer);
+  return recordAnswer(turn, call, async () => {
+    const read = args.ok ? await tool.read(args.value, state, turn.execution.run) : notJson(call, args.reason);
+    return withinLimit(call.name, { content: read.content, isError: read.isError === true });
+  });
 }
 
 interface ToolRun {

@@ -46,13 +46,17 @@ export function toStartCall(name: string, input: unknown, start: (attempt: Attem
   return { kind: 'child', stepId: `start ${name}`, input: encode(input, ''), action };
 }
 
-/** The call that answers the output of another run. */
-export function toWaitCall(name: string, child: ChildAction['child']): CallRequest {
+/** The call that answers the output of another run, or with `leavesOutput` undefined once that has completed. */
+export function toWaitCall(
+  name: string,
+  child: ChildAction['child'],
+  how: Pick<ChildAction, 'leavesOutput'> = {},
+): CallRequest {
   return {
     kind: 'child',
     stepId: `wait ${name}`,
     input: encode({ name }, 'input'),
-    action: { type: 'child', child },
+    action: { type: 'child', child, ...how },
   };
 }
 

@@ -95,7 +95,7 @@ export class Waits {
       if (isAnswered(call.call)) continue;
       if (call.action.type === 'event') this.#takeResume(call, call.action);
       else if (call.action.type === 'child' && ended.has(idOf(call.action)))
-        onAnswer(call, toChildAnswer(call, ended.get(idOf(call.action))));
+        onAnswer(call, toChildAnswer(call, call.action, ended.get(idOf(call.action))));
     }
   }
 
@@ -238,7 +238,12 @@ function idOf({ child }: ChildAction): string {
   return 'runId' in child ? child.runId : child.triggerId;
 }
 
-function toChildAnswer({ madeAt: startedAt }: Call, child: RunRow | undefined): RecordFields {
-  if (child?.status === 'completed') return { event: 'done', startedAt, output: child.output };
+function toChildAnswer(
+  { madeAt: startedAt }: Call,
+  { leavesOutput }: ChildAction,
+  child: RunRow | undefined,
+): RecordFields {
+  if (child?.status === 'completed')
+    return { event: 'done', startedAt, ...(leavesOutput ? {} : { output: child.output }) };
   return { event: 'failed', startedAt, error: childFailed(child) };
 }
