@@ -85,8 +85,7 @@ async function findSessions(client: Client, { id, isWhole }: TypedId, signal: Ab
   });
   // The one form of id that only sessions have.
   if (isWhole && id[14] !== '8') return [];
-  if (isWhole)
-    return client.call('sessions.get', { id }, { signal }).then((session) => [toChoice(session)], toNothing);
+  if (isWhole) return client.call('sessions.get', { id }, { signal }).then((session) => [toChoice(session)], toNothing);
   const found = await lookThrough(
     (cursor) => client.call('sessions.list', { limit: PAGE, ...cursor }, { signal }),
     ({ sessionId }) => sessionId.startsWith(id),
