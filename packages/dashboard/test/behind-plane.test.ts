@@ -63,7 +63,14 @@ describeWhen(browser, 'The dashboard at a control plane', (path) => {
     // A box that is slow to answer is taken for none.
     await expect.poll(link, { timeout: 30_000 }).toBe(200);
     await page.goto(`${plane.url}/studio/?installation=${id}`);
+    // Nothing is deployed with it that could run.
+    await page.getByRole('heading', { name: 'Setup', exact: true }).waitFor();
+    const step = page.getByRole('listitem').filter({ hasText: 'Add an agent or a workflow' });
+    await step.getByText('svc package --target byoc', { exact: true }).waitFor();
+    expect(await listBarriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Go on to the Overview' }).click();
     await page.getByText('The box is ready').waitFor();
+    await page.getByText('Something that this box needs is missing yet.').waitFor();
     await page.getByText('Ada · owner').waitFor();
     await page.getByRole('link', { name: 'Logs', exact: true }).waitFor();
     await keepPicture(page, 'plane-overview');

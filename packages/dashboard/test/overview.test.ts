@@ -148,13 +148,13 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
     const page = await open(studio('/health'), { width: 360, theme: 'dark' });
     await page.getByRole('heading', { name: 'Health', exact: true }).waitFor();
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Screen, agent, workflow or run' }).fill('brandnew');
+    await page.getByRole('combobox', { name: 'Screen, agent, workflow, run or id' }).fill('brandnew');
     await page.getByText('Nothing is called that.').waitFor();
     await box.reload(toProgram({ workflows: { ...PROGRAM.workflows, brandnew: { run: async () => 1 } } }));
     await page.getByRole('option', { name: /brandnew/ }).waitFor();
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'palette-narrow-dark');
-    await page.getByRole('combobox', { name: 'Screen, agent, workflow or run' }).fill('overv');
+    await page.getByRole('combobox', { name: 'Screen, agent, workflow, run or id' }).fill('overv');
     await page.getByRole('option', { name: /Overview/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();

@@ -102,7 +102,7 @@ describeWhen(browser, 'What stands around every screen', (path) => {
     await page.waitForURL(/name=greet/);
     expect(await field.evaluate((element) => element.ownerDocument.activeElement === element)).toBe(true);
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Screen, agent, workflow or run' }).fill('config');
+    await page.getByRole('combobox', { name: 'Screen, agent, workflow, run or id' }).fill('config');
     await page.getByRole('option', { name: /Config/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('main', { name: 'Config' }).and(page.locator(':focus')).waitFor();

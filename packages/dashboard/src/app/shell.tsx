@@ -4,7 +4,7 @@ import { Drawer } from '../copilot/drawer.tsx';
 import { useDrawer } from '../copilot/use-drawer.ts';
 import { useBox } from './box.ts';
 import { ContractNote } from './contract-note.tsx';
-import { Palette } from './palette.tsx';
+import { Palette } from './palette/palette.tsx';
 import { SCREENS } from './screens.ts';
 import { SessionNote } from './session-note.tsx';
 import { Sidebar } from './sidebar.tsx';

@@ -3,7 +3,7 @@ import type { DrawerState } from '../copilot/use-drawer.ts';
 import { useBox } from './box.ts';
 import { signOut } from './bootstrap.ts';
 import { Installations } from './installations.tsx';
-import { OPEN_PALETTE } from './palette.tsx';
+import { OPEN_PALETTE } from './palette/palette.tsx';
 import { isOpenTo, SCREENS, toSeat } from './screens.ts';
 import type { ScreenGroup } from './screens.ts';
 import { ThemeButton } from './theme-button.tsx';
@@ -49,7 +49,7 @@ export function Sidebar({ isOpen, onToggle, copilot, isCovered }: SidebarProps) 
       <div className="px-4 pb-2 max-md:pt-2 empty:hidden">
         <Installations bootstrap={bootstrap} />
       </div>
-      <div className="hidden px-4 pb-2 md:block">
+      <div className={`${isOpen ? 'block' : 'hidden'} px-4 pb-2 md:block`}>
         <button
           type="button"
           className="flex w-full items-center justify-between rounded border border-line px-2 py-1 text-muted hover:bg-raised"

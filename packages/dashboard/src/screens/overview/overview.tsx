@@ -1,12 +1,16 @@
+import { Navigate, useRouterState } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { Loading } from '../../ui/loading.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
 import { useProbes } from '../health/probes.ts';
+import { useSetupNeeded, useSetupPassed } from '../setup/use-needed.ts';
 import { Bars } from './bars.tsx';
 
 type Stats = OperationOutput<'runs.stats'>['items'];
@@ -15,9 +19,28 @@ export default function Overview() {
   // It moves on with the hour, in a page that is left open.
   const from = new Date(Math.ceil(useNow(MINUTE) / HOUR) * HOUR - HOURS * HOUR).toISOString();
   const stats = useCall('runs.stats', { bucket: 'hour', from }, { keep: true });
+  const isNeeded = useSetupNeeded();
+  const { isPassed } = useSetupPassed();
+  const maySetUp = useMay()('provider:write');
+  // Who comes from another screen wants this one.
+  const isArrival = useRouterState({ select: ({ location }) => (location.state.__TSR_index ?? 0) === 0 });
+  if (isArrival && maySetUp && !isPassed) {
+    if (isNeeded) return <Navigate to={'/setup' as never} replace />;
+    if (isNeeded === undefined)
+      return (
+        <Page title="Overview">
+          <Loading rows={8} />
+        </Page>
+      );
+  }
   return (
     <Page title="Overview">
       <HealthStrip />
+      {isNeeded && (
+        <p className="mb-4 rounded-lg border border-warn bg-warn-soft px-4 py-2 text-warn">
+          Something that this box needs is missing yet. <Link to="/setup">Setup</Link>
+        </p>
+      )}
       <Answer of={stats} rows={8}>
         {({ items }) => (
           <div className="grid gap-4 md:grid-cols-2">
