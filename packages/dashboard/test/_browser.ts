@@ -73,10 +73,15 @@ export async function listBarriers(page: Page): Promise<string[]> {
   const { testPath = '' } = expect.getState();
   const screen = new URL(page.url()).pathname.split('/').slice(2).join('-').replace(ID, 'id') || 'overview';
   await keepPicture(page, `${basename(testPath, '.test.ts')}-${String(++pictures).padStart(2, '0')}-${screen}`);
+  return findViolations(page);
+}
+
+/** What axe finds on the page, by all of its rules or by those given. */
+export async function findViolations(page: Page, rules?: readonly string[]): Promise<string[]> {
   // By the debugger, which the policy of the page does not hold for.
   await page.evaluate(AXE);
   return page.evaluate(
-    `axe.run(document).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    `axe.run(document, ${JSON.stringify(rules ? { runOnly: rules } : {})}).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
   );
 }
 

@@ -15,7 +15,7 @@ export function Page({
   return (
     <div className={`mx-auto px-4 py-4 md:px-6 ${wide ? '' : 'max-w-6xl'}`}>
       <div className="mb-4 flex flex-wrap items-center gap-2">
-        <h1 className="min-w-0 flex-1 text-xl font-semibold wrap-anywhere">{title}</h1>
+        <h1 className="min-w-0 flex-1 basis-48 text-xl font-semibold wrap-anywhere">{title}</h1>
         {actions}
       </div>
       {children}

@@ -26,20 +26,25 @@ export interface TableProps<Row> {
   markOf?(row: Row): keyof typeof MARKS | undefined;
 }
 
+/** Rows as cards where there is little room, unless a heading sorts: that is where one sorts. */
 export function Table<Row>({ label, columns, rows, keyOf, markOf }: TableProps<Row>) {
+  const isCards = !columns.some(({ sorting }) => sorting);
+  const of = isCards ? CARDS : TABLE;
+  const at = columns.findIndex(({ narrow }) => !narrow);
+  const [first, ofFirst] = [columns[at], at > 0 ? CARDS.besides : CARDS.first];
   return (
     <div
-      className="overflow-x-auto rounded-lg border border-line bg-panel"
+      className="@container overflow-x-auto rounded-lg border border-line bg-panel"
       tabIndex={0}
       role="region"
       aria-label={label}
     >
-      <table className="w-full border-collapse text-left">
-        <thead>
+      <table className={`w-full border-collapse text-left ${of.block}`}>
+        <thead className={of.head}>
           <tr>
-            {columns.map((column, at) => (
+            {columns.map((column, place) => (
               <th
-                key={at}
+                key={place}
                 scope="col"
                 aria-sort={column.sorting && SORTS[column.sorting.by ?? 'none']}
                 className={`border-b border-line text-muted ${toClasses(column)}`}
@@ -49,14 +54,20 @@ export function Table<Row>({ label, columns, rows, keyOf, markOf }: TableProps<R
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody className={of.block}>
           {rows.map((row) => (
             <tr
               key={keyOf(row)}
-              className={`border-b border-line last:border-0 hover:bg-raised ${MARKS[markOf?.(row) ?? 'none']}`}
+              className={`border-b border-line last:border-0 hover:bg-raised ${of.row} ${MARKS[markOf?.(row) ?? 'none']}`}
             >
-              {columns.map((column, at) => (
-                <td key={at} className={toClasses(column)}>
+              {columns.map((column, place) => (
+                <td
+                  key={place}
+                  className={`${toClasses(column)} ${isCards ? (column === first ? ofFirst : CARDS.cell) : ''}`}
+                >
+                  {isCards && column !== first && column.title !== ACTIONS && (
+                    <span className="mr-1.5 hidden text-xs text-muted @max-xl:inline">{column.title}</span>
+                  )}
                   {column.cell(row)}
                 </td>
               ))}
@@ -69,6 +80,23 @@ export function Table<Row>({ label, columns, rows, keyOf, markOf }: TableProps<R
 }
 
 // --- internal ---
+
+/** The heading of a column of buttons, which need none. */
+const ACTIONS = 'Actions';
+
+const TABLE = { block: '', head: '', row: '' };
+
+const CELL = '@max-xl:w-auto @max-xl:max-w-full @max-xl:min-w-0 @max-xl:p-0 @max-xl:text-left';
+/** Of the table itself, and not of the window: there may be a sidebar beside it, and a drawer. */
+const CARDS = {
+  block: '@max-xl:block',
+  head: '@max-xl:hidden',
+  row: '@max-xl:flex @max-xl:flex-wrap @max-xl:items-baseline @max-xl:gap-x-4 @max-xl:gap-y-1 @max-xl:px-3 @max-xl:py-2',
+  cell: CELL,
+  first: `${CELL} @max-xl:basis-full`,
+  /** There is a number before it. */
+  besides: `${CELL} @max-xl:basis-4/5 @max-xl:grow`,
+};
 
 const MARKS = {
   none: '',
@@ -97,5 +125,5 @@ function Heading({ title, note, sorting }: Pick<Column<never>, 'title' | 'note' 
 }
 
 function toClasses({ end, wide, narrow }: { end?: boolean; wide?: boolean; narrow?: boolean }): string {
-  return `px-3 py-2 align-top ${end ? 'text-right tabular-nums' : ''} ${wide ? 'hidden md:table-cell' : ''} ${narrow ? 'w-px' : ''}`;
+  return `px-3 py-2 align-top ${end ? 'text-right tabular-nums' : ''} ${wide ? 'max-md:hidden' : ''} ${narrow ? 'w-px' : ''}`;
 }
