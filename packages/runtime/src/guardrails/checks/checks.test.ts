@@ -19,6 +19,8 @@ describe('personal data', () => {
     ['aadhaar 2341 2341 2346 nir 1 84 12 76 451 089 46', 'aadhaar [national-id] nir [national-id]'],
     ['key sk-abcdefghijklmnopqrstuvwx and Bearer abcdefghijklmnop1234', 'key [secret] and Bearer [secret]'],
     [`${KEY}\nrest`, '[secret]\nrest'],
+    [`${KEY}\nrest\n${KEY}`, '[secret]\nrest\n[secret]'],
+    [`${KEY.slice(0, 31)}\n${KEY}\nrest`, '[secret]\nrest'],
   ])('is found in %j', async (text, masked) => {
     expect(await mask(ALL_PERSONAL, text)).toBe(masked);
   });
@@ -32,6 +34,10 @@ describe('personal data', () => {
   ])('is not seen in %j', async (text) => {
     const kinds = ALL_PERSONAL.kind === 'pii' ? ALL_PERSONAL.kinds.filter((kind) => kind !== 'phone') : [];
     expect(await mask({ kind: 'pii', kinds }, text)).toBe(text);
+  });
+
+  test.each(['', 'a ', '12 ', 'b1 ', 'xy12 ', 'X', 'XY ', '1', '1a'])('as an IBAN right behind %j', async (before) => {
+    expect(await mask({ kind: 'pii', kinds: ['iban'] }, `${before}DE89370400440532013000.`)).toBe(`${before}[iban].`);
   });
 
   test.each([

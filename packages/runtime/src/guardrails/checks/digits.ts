@@ -53,7 +53,9 @@ export function findCards(numbers: readonly Digits[]): Place[] {
 
 /** Phone numbers: with a plus or two zeros, a zero and nine digits or more, or in groups as they are written. */
 export function findPhones(numbers: readonly Digits[]): Place[] {
-  return numbers.flatMap(findPhonesIn);
+  const places: Place[] = [];
+  for (const number of numbers) if (number.text.length >= SHORTEST_WHOLE_PHONE) addPhonesIn(number, places);
+  return places;
 }
 
 // --- internal ---
@@ -105,7 +107,8 @@ function toSums(text: string, before: readonly string[]) {
     const isEven = (at & 1) === 0;
     even[at + 1] = (even[at] as number) + (isEven ? digit : twice);
     odd[at + 1] = (odd[at] as number) + (isEven ? twice : digit);
-    loose[at + 1] = (loose[at] as number) + (before[at] === '' || TIGHT.has(before[at] as string) ? 0 : 1);
+    const gap = before[at] as string;
+    loose[at + 1] = (loose[at] as number) + (gap === '' || gap === ' ' || TIGHT.has(gap) ? 0 : 1);
   }
   const sumOf = (sums: Int32Array, from: number, to: number): number => (sums[to] as number) - (sums[from] as number);
   return {
@@ -119,28 +122,34 @@ function toSums(text: string, before: readonly string[]) {
 const TIGHT = new Set(['', ' ', '\u00a0', '-', '.']);
 
 const MOST_DIGITS = 15;
+/** With a country's code. */
+const SHORTEST_WHOLE_PHONE = 8;
 /** Without a country's code. */
 const SHORTEST_PHONE = 9;
 
-function findPhonesIn({ text, places: at, before }: Digits): Place[] {
-  const places: Place[] = [];
+function addPhonesIn({ text, places: at, before }: Digits, places: Place[]): void {
   for (let from = 0; from < text.length;) {
     let to = from + 1;
     // A plus begins another one.
-    while (to < text.length && to - from < MOST_DIGITS && (before[to] === '' || !(before[to] as string).includes('+')))
-      to += 1;
+    while (to < text.length && to - from < MOST_DIGITS && !hasPlus(before[to] as string)) to += 1;
     const lead = before[from] as string;
-    if (isPhone(text.slice(from, to), lead, () => toGroups(text, before, { from, to }))) {
+    if (
+      to - from >= SHORTEST_WHOLE_PHONE &&
+      isPhone(text.slice(from, to), lead, () => toGroups(text, before, { from, to }))
+    ) {
       const opening = /[+(]+$/.exec(lead)?.[0].length ?? 0;
       places.push([(at[from] as number) - opening, (at[to - 1] as number) + 1]);
     }
     from = to;
   }
-  return places;
+}
+
+function hasPlus(between: string): boolean {
+  return between !== '' && between !== ' ' && between.includes('+');
 }
 
 function isPhone(number: string, lead: string, groupsOf: () => readonly string[]): boolean {
-  if (lead.endsWith('+') || lead.endsWith('+(') || number.startsWith('00')) return number.length >= 8;
+  if (lead.endsWith('+') || lead.endsWith('+(') || number.startsWith('00')) return true;
   if (number.length < SHORTEST_PHONE) return false;
   const groups = groupsOf();
   if (isDate(groups) || isQuad(groups)) return false;

@@ -7,11 +7,12 @@ export function findEmails(text: string): Place[] {
   const places: Place[] = [];
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
     let start = at;
-    while (start > 0 && at - start < 64 && LOCAL.test(text[start - 1] as string)) start -= 1;
+    while (start > 0 && at - start < 64 && isIn(LOCAL, text.charCodeAt(start - 1))) start -= 1;
     let end = at + 1;
-    while (end < text.length && end - at < 256 && DOMAIN.test(text[end] as string)) end += 1;
-    while (end > at && /[.-]/.test(text[end - 1] as string)) end -= 1;
-    if (start < at && /\.[\p{L}]{2}/u.test(text.slice(at + 1, end))) places.push([start, end]);
+    while (end < text.length && end - at < 256 && isIn(DOMAIN, text.charCodeAt(end))) end += 1;
+    while (end > at && isDotOrDash(text.charCodeAt(end - 1))) end -= 1;
+    // A domain of two parts is `a.bc` at least.
+    if (start < at && end - at > 3 && /\.[\p{L}]{2}/u.test(text.slice(at + 1, end))) places.push([start, end]);
   }
   return places;
 }
@@ -20,10 +21,17 @@ export function findEmails(text: string): Place[] {
 export function findIbans(text: string): Place[] {
   const places: Place[] = [];
   for (let from = 0; from + 14 < text.length; from++) {
-    const second = text.charCodeAt(from + 2);
-    const third = text.charCodeAt(from + 3);
-    if (second < 48 || second > 57 || third < 48 || third > 57) continue;
-    if (!isLetter(text.charCodeAt(from)) || !isLetter(text.charCodeAt(from + 1))) continue;
+    // Two letters and two digits. What is no digit is the third of no other, and what is no letter the first of none.
+    if (!isDigit(text.charCodeAt(from + 3))) {
+      from += 1;
+      continue;
+    }
+    if (!isDigit(text.charCodeAt(from + 2))) continue;
+    if (!isLetter(text.charCodeAt(from + 1))) {
+      from += 1;
+      continue;
+    }
+    if (!isLetter(text.charCodeAt(from))) continue;
     const length = IBAN_LENGTHS[text.slice(from, from + 2).toUpperCase()];
     const end = length === undefined ? undefined : findEnd(text, from, length);
     if (end !== undefined) places.push([from, end]);
@@ -53,8 +61,29 @@ function isLetter(code: number): boolean {
   return (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
 }
 
-const LOCAL = /[A-Za-z0-9._%+\-'#$&*/=^~]|[^\0-\x7f]/;
-const DOMAIN = /[A-Za-z0-9.-]|[^\0-\x7f]/;
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+const LOCAL = toSet("._%+-'#$&*/=^~");
+const DOMAIN = toSet('.-');
+
+/** Letters and digits of ASCII, and these. */
+function toSet(more: string): Uint8Array {
+  const set = new Uint8Array(128);
+  for (let code = 0; code < 128; code++)
+    if (isLetter(code) || isDigit(code) || more.includes(String.fromCharCode(code))) set[code] = 1;
+  return set;
+}
+
+/** What is not ASCII is in all of them. */
+function isIn(set: Uint8Array, code: number): boolean {
+  return code > 127 || set[code] === 1;
+}
+
+function isDotOrDash(code: number): boolean {
+  return code === 46 || code === 45;
+}
 
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const IPV4 = new RegExp(`(?<!\\d)(?:${OCTET}\\.){3}${OCTET}(?!\\d)`, 'g');
@@ -73,20 +102,27 @@ const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
 );
 
 function findEnd(text: string, from: number, length: number): number | undefined {
-  let iban = '';
+  const iban: number[] = [];
   let at = from;
   for (; at < text.length && iban.length < length; at++) {
-    const char = text[at] as string;
-    if (/[A-Za-z0-9]/.test(char)) iban += char;
-    else if (!/[ \u00a0-]/.test(char) || /[ \u00a0-]/.test(text[at - 1] ?? '')) return undefined;
+    const code = text.charCodeAt(at);
+    if (isDigit(code)) iban.push(code - 48);
+    // Of either case.
+    else if (isLetter(code)) iban.push((code & 31) + 9);
+    else if (!isGap(code) || isGap(text.charCodeAt(at - 1))) return undefined;
   }
   return iban.length === length && remainderOf(iban) === 1 ? at : undefined;
 }
 
-function remainderOf(iban: string): number {
+function isGap(code: number): boolean {
+  return code === 32 || code === 0xa0 || code === 45;
+}
+
+/** Of its digits and letters, a letter being ten or more: the first four stand behind the others. */
+function remainderOf(iban: readonly number[]): number {
   let rest = 0;
-  for (const char of `${iban.slice(4)}${iban.slice(0, 4)}`.toUpperCase()) {
-    const value = Number.parseInt(char, 36);
+  for (let at = 0; at < iban.length; at++) {
+    const value = iban[(at + 4) % iban.length] as number;
     rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
   }
   return rest;

@@ -104,6 +104,8 @@ function createRun() {
   /** Where its last word began. */
   let word = 0;
   let keyFrom = -1;
+  /** What begins there is the heading of a key. */
+  let isKeyKnown = false;
   const run = {
     from: -1,
     hasDigit: false,
@@ -126,7 +128,10 @@ function createRun() {
       const isBlank = code === SPACE || code === HARD_SPACE;
       if (!isBreak(code)) {
         if (last === SPACE) word = at;
-        if (code === DASH && keyFrom < 0 && beginsKey(view, at)) keyFrom = at;
+        if (code === DASH && keyFrom < 0 && beginsKey(view, at)) {
+          keyFrom = at;
+          isKeyKnown = false;
+        }
         note(code);
         return true;
       }
@@ -154,9 +159,12 @@ function createRun() {
   const staysKey = ({ text, base }: View, at: number): boolean => {
     const from = keyFrom - base;
     const to = at - base;
-    const heading = text.slice(from, Math.min(to, from + PRIVATE_KEY.longestHeading));
-    if (!PRIVATE_KEY.isHeading(heading)) return to - from < PRIVATE_KEY.longestHeading;
-    return !PRIVATE_KEY.isWhole(text.slice(Math.max(from, to - PRIVATE_KEY.longestEnd), to));
+    isKeyKnown ||= PRIVATE_KEY.isHeading(text.slice(from, Math.min(to, from + PRIVATE_KEY.longestHeading)));
+    if (!isKeyKnown) return to - from < PRIVATE_KEY.longestHeading;
+    return (
+      !text.startsWith('-----', to - 5) ||
+      !PRIVATE_KEY.isWhole(text.slice(Math.max(from, to - PRIVATE_KEY.longestEnd), to))
+    );
   };
   const bridges = ({ text, base }: View, at: number): boolean => {
     if (isDigit(last) || last === PLUS || last === OPENING || last === CLOSING || last === DASH || last === DOT)

@@ -44,10 +44,15 @@ const CREDENTIALS = /\b(?:bearer|basic)[ \u00a0]([A-Za-z0-9._~+/=-]{16,})/gi;
 
 function findPrivateKeys(text: string): Place[] {
   const places: Place[] = [];
+  // The next ending, which many beginnings may have before them. Below zero: there is none.
+  let end = 0;
+  let last = -1;
   for (let at = text.indexOf(BEGIN); at >= 0; at = text.indexOf(BEGIN, at + 1)) {
     if (!PRIVATE_KEY.isHeading(text.slice(at + 5, at + 5 + PRIVATE_KEY.longestHeading))) continue;
-    const end = text.indexOf('-----END ', at);
-    const last = end < 0 ? -1 : text.indexOf('-----', end + 9);
+    if (end >= 0 && end <= at) {
+      end = text.indexOf('-----END ', at);
+      last = end < 0 ? -1 : text.indexOf('-----', end + 9);
+    }
     places.push([at, last < 0 ? text.length : last + 5]);
   }
   return places;
