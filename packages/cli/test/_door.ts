@@ -39,9 +39,12 @@ export async function openDoor(): Promise<Door> {
     return { status: passed.status, text: await passed.text(), cookies: passed.headers.getSetCookie() };
   };
   const server = createServer((request, response) => {
-    void answer(request).then(({ status, text, cookies = [] }) => {
-      response.writeHead(status, { 'content-type': 'application/json', 'set-cookie': cookies }).end(text);
-    });
+    answer(request).then(
+      ({ status, text, cookies = [] }) =>
+        response.writeHead(status, { 'content-type': 'application/json', 'set-cookie': cookies }).end(text),
+      // Whoever asked is gone, or the control plane is.
+      () => response.destroy(),
+    );
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => {

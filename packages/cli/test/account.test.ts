@@ -434,6 +434,6 @@ describe('svc dev in a workspace that is not linked', () => {
     plane.isDown = true;
     clock.move(OVER_MS);
     const result = await runCli(['dev'], { env, cwd: await makeBroken(), tty: true, stdin: [] });
-    expect(result.stderr).toMatch(/answered 503\. The box runs without it\.\n.*svc\.json/s);
+    expect(result.stderr).toMatch(/answered 503: The upstream is away\. The box runs without it\.\n.*svc\.json/s);
   });
 });

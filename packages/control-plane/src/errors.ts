@@ -43,7 +43,7 @@ export const ERROR_STATUS = {
   tunnel_busy: 503,
   tunnel_unavailable: 503,
   store_unavailable: 503,
-  // Found at the start, before anything can be asked: printed, never answered.
+  // Found at the start, and printed. The second is answered, too, by one beside which a later version is rolled out.
   environment_invalid: 503,
   database_newer: 503,
   database_older: 503,

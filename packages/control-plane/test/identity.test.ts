@@ -33,10 +33,10 @@ describe('an identity token', () => {
     const { plane, ada, id } = await start({ now: clock.now });
     const path = `POST /api/v1/installations/${id}/token`;
     const { status, body } = await ask(plane, path, { cookie: ada.cookie, body: { use: 'operate' } });
-    const iat = Math.floor(clock.now() / 1_000);
+    const at = Math.floor(clock.now() / 1_000);
     expect([status, body]).toStrictEqual([
       200,
-      { token: expect.any(String), expiresAt: new Date((iat + 300) * 1_000).toISOString() },
+      { token: expect.any(String), expiresAt: new Date((at + 300) * 1_000).toISOString() },
     ]);
     const { header, payload } = readToken(body.token);
     expect(await readKids(plane)).toContain(header.kid);
@@ -51,9 +51,28 @@ describe('an identity token', () => {
       name: 'Ada',
       src: 'dashboard',
       jti: expect.stringMatching(/^[\da-f-]{36}$/),
-      iat,
-      exp: iat + 300,
+      iat: at - 30,
+      exp: at + 300,
     });
+  });
+
+  test('is good at a box whose clock is up to a minute ahead or behind, and not far beyond', async () => {
+    const clock = makeClock();
+    const { plane, ada, id } = await start({ now: clock.now });
+    const answers: [number, number, string][] = [];
+    for (const seconds of [-90, -59, 0, 59, 400]) {
+      const now = () => clock.now() + seconds * 1_000;
+      const box = await openBox(boxes, { issuer: plane.url, installationId: id, now });
+      const { status, message } = await askBox(box, await mint(plane, id, ada));
+      answers.push([seconds, status, /"message":"([^"]+)"/.exec(message)?.[1] ?? '']);
+    }
+    expect(answers).toStrictEqual([
+      [-90, 401, expect.stringMatching(/another time|clock/)],
+      [-59, 200, ''],
+      [0, 200, ''],
+      [59, 200, ''],
+      [400, 401, expect.stringMatching(/over/)],
+    ]);
   });
 
   test('lets its person into the box of the installation', async () => {

@@ -86,6 +86,25 @@ describe.each(STORES)('invites on %s', (store) => {
     expect(await signUp('nobody@example.com', await invite('nobody@example.com'))).toBeUndefined();
   });
 
+  test('an address that is invited is worth nothing to who guesses it: the link lets in', async () => {
+    const plane = await startPlane({ store });
+    const ada = await signUpFirst(plane);
+    const path = `/api/v1/orgs/${ada.organizationId}/invites`;
+    const invite = async (email: string) =>
+      (await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email, role: 'member' } })).body.token;
+    const [token, eves] = [await invite(BO), await invite('eve@example.com')];
+    const signUp = async (given: object) => {
+      const body = { email: BO, password: PASSWORD, name: 'Bo', ...given };
+      return (await ask(plane, 'POST /api/v1/auth/signup', { body })).body.code;
+    };
+    expect([
+      await signUp({}),
+      await signUp({ invite: eves }),
+      await signUp({ invite: `${token.slice(0, -1)}_` }),
+      await signUp({ invite: token }),
+    ]).toStrictEqual(['signup_closed', 'invite_invalid', 'invite_invalid', undefined]);
+  });
+
   test('of two who use an invite at once one is let in', async () => {
     const plane = await startPlane({ store });
     const ada = await signUpFirst(plane);

@@ -3,16 +3,19 @@ import { request as send } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startProxy } from '../../runtime/test/_proxy.ts';
+import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { describeWhen, realServers } from '../../runtime/test/require.ts';
 import { keepAttached } from '../../cli/src/dev/tunnel/keep.ts';
 import { startBehind } from '../../cli/test/_tunnel.ts';
 import { readSettings } from '../src/config.ts';
 import { openStore } from '../src/plane.ts';
 import { raw, sql } from '../src/store/sql.ts';
-import { addInstallation, mint } from './_box.ts';
+import { addInstallation, mint, openBox } from './_box.ts';
 import { decide, poll, refresh, send as sendForm, signInCli, startDevice } from './_oauth.ts';
 import { ask, logIn, signUpFirst } from './_people.ts';
 import { makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
+
+const boxes = setupBoxes();
 
 /** What the host of a tunnel answers. */
 async function askHost(url: string, publicUrl: string): Promise<number | undefined> {
@@ -92,6 +95,37 @@ describeWhen(realServers.database, 'PostgreSQL that is away', () => {
       code: 'store_unavailable',
       message: expect.stringMatching(/database/i),
     });
+  });
+});
+
+describeWhen(realServers.database, 'PostgreSQL that a later version has changed beside this one', () => {
+  test('is a sentence that says so for what needs what is gone, and the rest goes on', async () => {
+    const env = await makeStore('postgres');
+    const plane = await startPlane({ env });
+    const ada = await signUpFirst(plane);
+    const id = await addInstallation(plane, ada.cookie);
+    const registration = { installationId: id, hmacSecret: 'f'.repeat(64) };
+    const box = await (await openBox(boxes, { issuer: plane.url, installationId: id, registration })).listen();
+    const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, ...env });
+    if (!full) throw new Error('The full mode has a store.');
+    const db = await openStore(full);
+    await db.all(sql`alter table plane_deployments drop column image_tag`);
+    const link = () => {
+      const body = { url: box, hmacSecret: registration.hmacSecret, imageTag: 'shop:12' };
+      return ask(plane, `POST /api/v1/installations/${id}/deployments`, { ...ada, body });
+    };
+    // Of no version: that is a fault.
+    expect((await link()).body.code).toBe('internal');
+    await db.run(sql`insert into plane_migrations (number, applied_at) values (${1_000}, ${Date.now()})`);
+    await db.close();
+    const { status, body } = await link();
+    expect([status, body.code, body.message]).toStrictEqual([
+      503,
+      'database_newer',
+      'The database was written by a later version of the control plane. Start that one.',
+    ]);
+    expect((await ask(plane, 'GET /api/v1/me', ada)).status).toBe(200);
+    await expect(startPlane({ env })).rejects.toMatchObject({ code: 'database_newer' });
   });
 });
 

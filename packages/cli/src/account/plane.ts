@@ -31,9 +31,7 @@ export async function askPlane(endpoint: string, request: PlaneRequest, reach: R
     const { status } = response;
     const body = parseBody(await response.text());
     if (body && status < 500) return { status, body };
-    throw unavailable(
-      `The control plane ${endpoint} answered ${status}${body ? '' : ' with something other than JSON'}.`,
-    );
+    throw unavailable(`The control plane ${endpoint} answered ${status}${sayWhy(body)}`);
   } catch (error) {
     if (error instanceof CliError) throw error;
     if (reach.signal.aborted) throw interrupted();
@@ -64,6 +62,7 @@ export function interrupted(): CliError {
 // --- internal ---
 
 const TIMEOUT_MS = 30_000;
+const MOST_WORDS = 500;
 
 const BY_STATUS: Record<number, { code: string; exitCode: number } | undefined> = {
   401: { code: 'session_expired', exitCode: EXIT.auth },
@@ -94,6 +93,13 @@ function parseBody(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** In its own words, of OAuth or of its API, where it has some. */
+function sayWhy(body: Record<string, unknown> | undefined): string {
+  if (!body) return ' with something other than JSON.';
+  const words = [body.message, body.error_description].find((one) => typeof one === 'string' && one !== '');
+  return words === undefined ? '.' : `: ${String(words).slice(0, MOST_WORDS)}`;
 }
 
 function reasonOf(cause: unknown, message: string): string {

@@ -60,8 +60,9 @@ export function createSigner({ keys: store, now, publicUrl }: SignerOptions): Si
     async sign({ userId, name, organizationId, installationId, role, use, source }) {
       const { kid, key } = await openActive();
       const issuer = publicUrl();
-      const iat = Math.floor(now() / 1_000);
-      const exp = iat + LIFETIME_S;
+      const time = Math.floor(now() / 1_000);
+      const iat = time - EARLY_S;
+      const exp = time + LIFETIME_S;
       const claims = { org: organizationId, inst: installationId, role, name, src: source };
       const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: 'EdDSA', kid, typ: 'svc-identity+jwt' })
@@ -81,6 +82,8 @@ export function createSigner({ keys: store, now, publicUrl }: SignerOptions): Si
 // --- internal ---
 
 const LIFETIME_S = 300;
+/** A box takes a token of its own next half minute: with as much of ours it may be a minute behind, as it may be ahead. */
+const EARLY_S = 30;
 const AUDIENCES: Record<Use, string> = { operate: 'box', mcp: 'mcp' };
 /** After which another control plane on the database may have rotated: its key was in the set 30 days before. */
 const FRESH_MS = 60_000;

@@ -34,7 +34,8 @@ export async function openPostgres(url: string): Promise<Db> {
     throw toOwnError(toStoreError(error));
   }
   const told = <T>(work: () => Promise<T>): Promise<T> =>
-    outside(work).catch((error: unknown) => {
+    outside(work).catch(async (error: unknown) => {
+      if (isOtherSchema(error) && (await countMigrations(own)) > MIGRATIONS.length) throw databaseNewer();
       throw toOwnError(error);
     });
   return {
@@ -56,6 +57,16 @@ const CONFLICTS = new Set(['40001', '40P01']);
 const ANSWER_MS = 10_000;
 /** One number for all control planes on a database. */
 const MIGRATION_LOCK = 7_305_190;
+
+/** What a statement meets whose table or column is another one than this version knows. */
+function isOtherSchema(error: unknown): boolean {
+  return ['42P01', '42703', '42804', '23502'].includes(String((error as { code?: unknown }).code));
+}
+
+async function countMigrations(queries: Queries): Promise<number> {
+  const row = await queries.get<{ done: number | null }>(sql`select max(number) as done from plane_migrations`);
+  return row?.done ?? 0;
+}
 
 function toQueries(session: Pick<SqlSession, 'query'>): Queries {
   const ask = async (query: Sql) =>
@@ -110,8 +121,7 @@ async function migrate(transaction: <T>(work: (tx: SqlSession) => Promise<T>) =>
     await session.query(
       'create table if not exists plane_migrations (number integer primary key, applied_at bigint not null)',
     );
-    const row = await queries.get<{ done: number | null }>(sql`select max(number) as done from plane_migrations`);
-    const done = row?.done ?? 0;
+    const done = await countMigrations(queries);
     if (done > MIGRATIONS.length) throw databaseNewer();
     for (const [at, text] of MIGRATIONS.entries()) {
       if (at < done) continue;

@@ -34,7 +34,7 @@ export function toReason(error: unknown, { other, unsigned }: Signer): string {
   if (code === 'ERR_JWT_EXPIRED') return OVER;
   if (claim === 'aud') return 'for another address than this';
   if (claim === 'iss') return other;
-  if (claim === 'iat' || claim === 'nbf') return 'from another time';
+  if (claim === 'iat' || claim === 'nbf') return 'from another time: the clock here, or of who signed it, is off';
   if (claim !== undefined) return `not complete: "${claim}"`;
   return unsigned;
 }
