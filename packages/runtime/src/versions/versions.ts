@@ -1,9 +1,12 @@
 import type { AgentDefinition, Catalog, CodeVersion, WorkflowDefinition } from '../catalog/catalog.ts';
 import { splitName } from '../definitions/subagents.ts';
+import { CodeNotKeptError } from '../engine/errors.ts';
 import type { CodeKey, CodeStore } from '../engine/journal/code.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { CodeRegistry } from '../engine/values/registry.ts';
 import type { Log } from '../log.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
+import type { Problem } from '../manifest.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
@@ -19,7 +22,10 @@ export type Pinned<Definition> = Definition & { registry: CodeRegistry };
  * it has is given its own from there.
  */
 export interface Versions {
-  /** Undefined: its code is what the workflow is now, or is kept nowhere. Throws why what is kept does not load. */
+  /**
+   * Undefined: its code is what the workflow is now, or the run has none recorded. Throws a `CodeNotKeptError` where it is kept
+   * nowhere, or is not what this box has kept, and why what is kept does not load.
+   */
   findWorkflow(run: VersionedRun): Promise<Pinned<WorkflowDefinition> | undefined>;
   /** The same of the agent of a turn, or of a sub-agent's. */
   findAgent(run: VersionedRun): Promise<Pinned<AgentDefinition> | undefined>;
@@ -44,12 +50,15 @@ export interface VersionsOptions {
    * process does it.
    */
   keeps: 'all' | 'open' | 'none';
+  /** Whatever a run began with, it goes on by the newest code. Default: false. */
+  isNewestForAll?: boolean;
 }
 
-export function createVersions({ catalog, store, key, previousKey, log, keeps }: VersionsOptions): Versions {
+export function createVersions(options: VersionsOptions): Versions {
+  const { catalog, store, key, previousKey, log, keeps, isNewestForAll = false } = options;
   const keeper = createKeeper({ store, key, log });
-  /** Until when they are not looked at again: each of its runs would have all files read. */
-  const refused = new Map<string, number>();
+  /** Why, and until when they are not looked at again: each of its runs would have all files read. */
+  const refused = new Map<string, { why: string; until: number }>();
   const loader = createLoader({
     store,
     key,
@@ -58,12 +67,9 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
       const id = `${codeHash} ${name}`;
       const isKnown = refused.has(id);
       if (refused.size > MOST_REFUSED) refused.clear();
-      refused.set(id, performance.now() + REFUSED_MS);
+      refused.set(id, { why, until: performance.now() + REFUSED_MS });
       if (isKnown) return;
-      log.error(`Kept code is not executed: ${why}. Its runs are replayed on the code there is now.`, {
-        codeHash,
-        name,
-      });
+      log.error(`Kept code is not executed: ${why}. Its runs wait.`, { codeHash, name });
     },
   });
   /** Of code that is kept as open runs need it: what is, as last seen. */
@@ -90,13 +96,33 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
 
   const define = createDefine({ catalog, log });
   const isRefused = ({ codeHash, name }: CodeKey): boolean =>
-    (refused.get(`${codeHash} ${name}`) ?? 0) > performance.now();
+    (refused.get(`${codeHash} ${name}`)?.until ?? 0) > performance.now();
+  const notKept = ({ codeHash, name }: CodeKey): CodeNotKeptError =>
+    new CodeNotKeptError(
+      sayNotKept(codeHash, {
+        refused: refused.get(`${codeHash} ${name}`)?.why,
+        problem: (catalog.findWorkflow(name) ?? catalog.findAgent(name))?.problem,
+      }),
+    );
   /** It was edited a moment ago, and no sweep has come since. */
   const keepRetired = async ({ codeHash }: CodeKey): Promise<void> => {
     if (retired.some((version) => version.codeHash === codeHash)) await keepOpen();
   };
   const find = createFinder({ loader, isRefused, define }, keepRetired);
 
+  /**
+   * Runs may wait for what is served, or for what is kept since. A sweep wakes them: by then the others know what is served here.
+   * What is kept counts once: the key of this process may not open it.
+   */
+  let isWakeDue = false;
+  const wake = (options: { orKept: boolean }): Promise<unknown> => store.wake(catalog.codeHashes(), options);
+  const wakeDue = (): void => {
+    isWakeDue = false;
+    wake({ orKept: true }).catch((error: unknown) => {
+      isWakeDue = true;
+      log.warn('Runs that wait for their code cannot be looked for; the next sweep tries again.', { error });
+    });
+  };
   let isKept = false;
   let isSweeping = false;
   let sweptAt = -Infinity;
@@ -111,20 +137,28 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
   const housekeep = async (): Promise<void> => {
     seen.clear();
     await keep();
+    // This process was cut off for a while, and others took its runs for lost.
+    await wake({ orKept: false });
     await store.drop({ idleMs: IDLE_MS });
   };
   return {
     async findWorkflow({ name, codeHash }) {
-      if (codeHash == null || catalog.findWorkflow(name)?.definition?.codeHash === codeHash) return undefined;
+      if (isNewestForAll || codeHash == null || catalog.findWorkflow(name)?.definition?.codeHash === codeHash)
+        return undefined;
       const found = await find({ codeHash, name });
-      return found && 'run' in found ? found : undefined;
+      if (found && 'run' in found) return found;
+      throw notKept({ codeHash, name });
     },
     async findAgent(run) {
       const { agent: name } = splitName(run.name);
       const { codeHash } = run;
-      if (codeHash == null || catalog.findAgent(name)?.definition?.codeHash === codeHash) return undefined;
+      if (isNewestForAll || codeHash == null || catalog.findAgent(name)?.definition?.codeHash === codeHash)
+        return undefined;
+      // It is a part of the runtime, which is taken from the process.
+      if (name === COPILOT_AGENT) return undefined;
       const found = await find({ codeHash, name });
-      return found && 'agent' in found ? found : undefined;
+      if (found && 'agent' in found) return found;
+      throw notKept({ codeHash, name });
     },
     async holds(code) {
       await keepRetired(code);
@@ -137,10 +171,12 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
         retired = [...retired, ...gone].slice(-MOST_RETIRED);
         served = now;
       }
+      isWakeDue = keeps !== 'none';
       isKept = keeps !== 'all';
       if (!isKept) await keep().then(() => (isKept = true), warn);
     },
     sweep() {
+      if (isWakeDue && isKept) wakeDue();
       const now = performance.now();
       const isHousekeeping = now - housekeptAt > HOUSEKEEPING_MS;
       const isDue = isHousekeeping || !isKept || (keeps === 'open' && now - sweptAt > OPEN_MS);
@@ -211,6 +247,17 @@ function createFinder(
     finding.set(id, found);
     return found;
   };
+}
+
+/** `refused`: why what is kept is not executed. `problem`: why the code of that name in this build does not load. */
+function sayNotKept(
+  codeHash: string,
+  { refused, problem }: { refused: string | undefined; problem: Problem | undefined },
+): string {
+  const code = `The code this run began with (${codeHash.slice(0, 12)})`;
+  const why = refused === undefined ? 'is in no build that is up, and is not kept' : `is not executed: ${refused}`;
+  if (!problem) return `${code} ${why}.`;
+  return `${code} ${why}. What this build has does not load: ${problem.file}:${problem.line}: ${problem.message}`;
 }
 
 /** Between two looks for what nobody needs any more; what is served is touched then. Well below the time it is kept unasked. */

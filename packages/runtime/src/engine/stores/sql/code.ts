@@ -1,12 +1,12 @@
 import type { CodeFile, CodeStore, FoundCode, NotedRecord, OpenRun } from '../../journal/code.ts';
-import { FINAL_STATUSES, FREE, inState } from './queries.ts';
+import { FINAL_STATUSES, FREE, inState, WAITS_FOR_CODE } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
 export function createCodeStore({ tables, query, commit, now, isAmong }: Statements): CodeStore {
-  const { code, codeFiles, codeParts, replicas } = tables;
+  const { runs, code, codeFiles, codeParts, replicas } = tables;
   const open = openCodes(tables);
   const among = (values: readonly string[]): string => JSON.stringify(values.map(toStoredText));
   const listMissing: CodeStore['listMissing'] = async (digests) => {
@@ -71,6 +71,18 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
     async readFile(digest) {
       const [row] = await query(`select body as "body" from ${codeFiles} where digest = ?`, [digest]);
       return row?.body as string | undefined;
+    },
+    async wake(codeHashes, { orKept = false } = {}) {
+      const isKept = `exists (select 1 from ${code} c where c.code_hash = ${runs}.code_hash)`;
+      // One that is paused is due once it goes on.
+      const rows = await query(
+        `update ${runs} set wake_at = ?
+        where ${inState('waiting')} and owner is null and wake_at is null and waiting_for like ?
+          and (${isAmong('code_hash')}${orKept ? ` or ${isKept}` : ''})
+        returning run_id`,
+        [await now(), WAITS_FOR_CODE, among(codeHashes)],
+      );
+      return rows.length;
     },
     async listOpen(codeHashes) {
       if (codeHashes.length === 0) return [];
