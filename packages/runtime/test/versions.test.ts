@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { wrapJournal } from '../src/engine/stores/wrap.ts';
 import { digestOfFile, packFile, readKeptFile } from '../src/versions/files.ts';
-import { call, finish, getRun, json, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
+import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 import { createBuiltWorkspace, describePlaces } from './_versions.ts';
 

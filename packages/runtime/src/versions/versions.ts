@@ -6,11 +6,11 @@ import type { RunRow } from '../engine/journal/run.ts';
 import type { CodeRegistry } from '../engine/values/registry.ts';
 import type { Log } from '../log.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
-import type { Problem } from '../manifest.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
 import type { Loader, PlacedVersion } from './loader.ts';
+import { createWaking } from './waking.ts';
 
 /** A run whose code is looked for. `codeHash`: what it began with. */
 export type VersionedRun = Pick<RunRow, 'name'> & { codeHash?: string | null | undefined };
@@ -57,21 +57,8 @@ export interface VersionsOptions {
 export function createVersions(options: VersionsOptions): Versions {
   const { catalog, store, key, previousKey, log, keeps, isNewestForAll = false } = options;
   const keeper = createKeeper({ store, key, log });
-  /** Why, and until when they are not looked at again: each of its runs would have all files read. */
-  const refused = new Map<string, { why: string; until: number }>();
-  const loader = createLoader({
-    store,
-    key,
-    previousKey,
-    onRefused({ codeHash, name }, why) {
-      const id = `${codeHash} ${name}`;
-      const isKnown = refused.has(id);
-      if (refused.size > MOST_REFUSED) refused.clear();
-      refused.set(id, { why, until: performance.now() + REFUSED_MS });
-      if (isKnown) return;
-      log.error(`Kept code is not executed: ${why}. Its runs wait.`, { codeHash, name });
-    },
-  });
+  const refusals = createRefusals(log);
+  const loader = createLoader({ store, key, previousKey, onRefused: refusals.note });
   /** Of code that is kept as open runs need it: what is, as last seen. */
   const seen = new Set<string>();
   let served: CodeVersion[] = [];
@@ -94,35 +81,15 @@ export function createVersions(options: VersionsOptions): Versions {
     return next;
   };
 
+  const notKept = createNotKept(catalog, refusals.whyOf);
   const define = createDefine({ catalog, log });
-  const isRefused = ({ codeHash, name }: CodeKey): boolean =>
-    (refused.get(`${codeHash} ${name}`)?.until ?? 0) > performance.now();
-  const notKept = ({ codeHash, name }: CodeKey): CodeNotKeptError =>
-    new CodeNotKeptError(
-      sayNotKept(codeHash, {
-        refused: refused.get(`${codeHash} ${name}`)?.why,
-        problem: (catalog.findWorkflow(name) ?? catalog.findAgent(name))?.problem,
-      }),
-    );
   /** It was edited a moment ago, and no sweep has come since. */
   const keepRetired = async ({ codeHash }: CodeKey): Promise<void> => {
     if (retired.some((version) => version.codeHash === codeHash)) await keepOpen();
   };
-  const find = createFinder({ loader, isRefused, define }, keepRetired);
+  const find = createFinder({ loader, isRefused: refusals.has, define }, keepRetired);
 
-  /**
-   * Runs may wait for what is served, or for what is kept since. A sweep wakes them: by then the others know what is served here.
-   * What is kept counts once: the key of this process may not open it.
-   */
-  let isWakeDue = false;
-  const wake = (options: { orKept: boolean }): Promise<unknown> => store.wake(catalog.codeHashes(), options);
-  const wakeDue = (): void => {
-    isWakeDue = false;
-    wake({ orKept: true }).catch((error: unknown) => {
-      isWakeDue = true;
-      log.warn('Runs that wait for their code cannot be looked for; the next sweep tries again.', { error });
-    });
-  };
+  const waking = createWaking({ store, log, codes: catalog.codeHashes });
   let isKept = false;
   let isSweeping = false;
   let sweptAt = -Infinity;
@@ -137,8 +104,7 @@ export function createVersions(options: VersionsOptions): Versions {
   const housekeep = async (): Promise<void> => {
     seen.clear();
     await keep();
-    // This process was cut off for a while, and others took its runs for lost.
-    await wake({ orKept: false });
+    await waking.again();
     await store.drop({ idleMs: IDLE_MS });
   };
   return {
@@ -162,7 +128,7 @@ export function createVersions(options: VersionsOptions): Versions {
     },
     async holds(code) {
       await keepRetired(code);
-      return !isRefused(code) && loader.holds(code);
+      return !refusals.has(code) && loader.holds(code);
     },
     async loaded() {
       if (keeps === 'open') {
@@ -171,12 +137,12 @@ export function createVersions(options: VersionsOptions): Versions {
         retired = [...retired, ...gone].slice(-MOST_RETIRED);
         served = now;
       }
-      isWakeDue = keeps !== 'none';
+      waking.loaded();
       isKept = keeps !== 'all';
       if (!isKept) await keep().then(() => (isKept = true), warn);
     },
     sweep() {
-      if (isWakeDue && isKept) wakeDue();
+      if (isKept && keeps !== 'none') waking.sweep();
       const now = performance.now();
       const isHousekeeping = now - housekeptAt > HOUSEKEEPING_MS;
       const isDue = isHousekeeping || !isKept || (keeps === 'open' && now - sweptAt > OPEN_MS);
@@ -249,15 +215,42 @@ function createFinder(
   };
 }
 
-/** `refused`: why what is kept is not executed. `problem`: why the code of that name in this build does not load. */
-function sayNotKept(
-  codeHash: string,
-  { refused, problem }: { refused: string | undefined; problem: Problem | undefined },
-): string {
-  const code = `The code this run began with (${codeHash.slice(0, 12)})`;
-  const why = refused === undefined ? 'is in no build that is up, and is not kept' : `is not executed: ${refused}`;
-  if (!problem) return `${code} ${why}.`;
-  return `${code} ${why}. What this build has does not load: ${problem.file}:${problem.line}: ${problem.message}`;
+interface Refusals {
+  note(code: CodeKey, why: string): void;
+  /** Was a moment ago: each of its runs would have all files read. */
+  has(code: CodeKey): boolean;
+  whyOf(code: CodeKey): string | undefined;
+}
+
+function createRefusals(log: Log): Refusals {
+  const refused = new Map<string, { why: string; until: number }>();
+  const find = ({ codeHash, name }: CodeKey) => refused.get(`${codeHash} ${name}`);
+  return {
+    note(code, why) {
+      const isKnown = find(code) !== undefined;
+      const { codeHash, name } = code;
+      if (refused.size > MOST_REFUSED) refused.clear();
+      refused.set(`${codeHash} ${name}`, { why, until: performance.now() + REFUSED_MS });
+      if (!isKnown) log.error(`Kept code is not executed: ${why}. Its runs wait.`, { codeHash, name });
+    },
+    has: (code) => (find(code)?.until ?? 0) > performance.now(),
+    whyOf: (code) => find(code)?.why,
+  };
+}
+
+function createNotKept(
+  { findWorkflow, findAgent }: Pick<Catalog, 'findWorkflow' | 'findAgent'>,
+  whyRefused: (code: CodeKey) => string | undefined,
+): (code: CodeKey) => CodeNotKeptError {
+  return ({ codeHash, name }) => {
+    const refused = whyRefused({ codeHash, name });
+    const why = refused === undefined ? 'is in no build that is up, and is not kept' : `is not executed: ${refused}`;
+    const problem = (findWorkflow(name) ?? findAgent(name))?.problem;
+    const also = problem
+      ? ` What this build has does not load: ${problem.file}:${problem.line}: ${problem.message}`
+      : '';
+    return new CodeNotKeptError(`The code this run began with (${codeHash.slice(0, 12)}) ${why}.${also}`);
+  };
 }
 
 /** Between two looks for what nobody needs any more; what is served is touched then. Well below the time it is kept unasked. */
