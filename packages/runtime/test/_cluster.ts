@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { BoxOptions } from '../src/box/options.ts';
+import type { Journal } from '../src/engine/journal.ts';
 import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
 import { createLog } from '../src/log.ts';
 import { openRedisKv } from '../src/stores/kv-redis.ts';
@@ -43,6 +44,8 @@ export interface ReplicaOptions extends TestBoxOptions {
   engine?: BoxOptions['engine'];
   /** Where this replica's Redis is. `null`: it has none. Default: the server's. */
   kv?: string | null;
+  /** Stands before the journal of this replica. */
+  around?: (journal: Journal) => Journal;
 }
 
 /** Times at which nothing is found by looking within a test: what happens was published. */
@@ -56,10 +59,10 @@ export function createCluster(boxes: TestBoxes, servers: Servers): (options: Rep
     const sql = openPg(servers.database);
     await sql.exec(`drop schema if exists ${schema} cascade`).finally(() => sql.close());
   });
-  return async ({ engine, kv: kvUrl = servers.kv, ...setup }) => {
+  return async ({ engine, kv: kvUrl = servers.kv, around = (journal) => journal, ...setup }) => {
     const sql = openPg(servers.database);
     onTestFinished(() => sql.close());
-    const journal = await openPostgresJournal({ sql, schema });
+    const journal = around(await openPostgresJournal({ sql, schema }));
     const log = createLog({ level: 'silent', write() {} });
     const kv = kvUrl === null ? undefined : openRedisKv({ url: kvUrl, prefix: `test:${id}`, log });
     onTestFinished(() => kv?.close());

@@ -260,6 +260,15 @@ export async function untilStatus(box: Box, runId: string, status: string): Prom
   await until(async () => (await getRun(box, runId)).status === status);
 }
 
+/** Once the run is found to wait for code that is kept nowhere, as that of a `TestProgram` is, it goes on by the code there is. */
+export async function giveNewest(box: Box, runId: string): Promise<void> {
+  await until(async () => {
+    const { waitingFor } = await getRun(box, runId);
+    return (waitingFor as { code?: string } | null)?.code === 'code_not_kept';
+  });
+  await call(box, `POST /api/runs/${runId}/resume`, {});
+}
+
 /** Starts a workflow and answers its run once it is final. */
 export async function runWorkflow(box: Box, name: string, input: unknown = {}): Promise<Record<string, unknown>> {
   return finish(box, await startWorkflow(box, name, input));

@@ -16,7 +16,11 @@ export interface ParkedRun {
 export const SLEEP_MS = 15_000;
 
 /** A run of each workflow for each way to wait, and all of them do. Those that sleep come last. */
-export async function parkAll(send: Send, edits: readonly Edit[] = EDITS): Promise<ParkedRun[]> {
+export async function parkAll(
+  send: Send,
+  edits: readonly Edit[] = EDITS,
+  { sleepMs = SLEEP_MS }: { sleepMs?: number } = {},
+): Promise<ParkedRun[]> {
   const runs: ParkedRun[] = [];
   for (const park of PARKS.toReversed())
     for (const edit of edits) {
@@ -24,7 +28,7 @@ export async function parkAll(send: Send, edits: readonly Edit[] = EDITS): Promi
       const started = await send(`POST /api/workflows/${edit.workflow}/start`, {
         id,
         park,
-        until: Date.now() + SLEEP_MS,
+        until: Date.now() + sleepMs,
       });
       if (typeof started.runId !== 'string') throw new Error(`${id}: ${JSON.stringify(started)}`);
       runs.push({ edit, park, id, runId: started.runId });
@@ -35,8 +39,20 @@ export async function parkAll(send: Send, edits: readonly Edit[] = EDITS): Promi
   return runs;
 }
 
-/** Resumes what can be, decides what is asked, and answers each run as it ended: `<workflow>-<park>`. */
+/**
+ * Resumes what can be, decides what is asked by these runs or below them, and answers each as it ended: `<workflow>-<park>`. Of
+ * others nothing is decided.
+ */
 export async function finishAll(send: Send, runs: readonly ParkedRun[]): Promise<Record<string, unknown>> {
+  const known = new Map<string, boolean>(runs.map(({ runId }) => [runId, true]));
+  const isOwn = async (runId: string): Promise<boolean> => {
+    const found = known.get(runId);
+    if (found !== undefined) return found;
+    const { parentRunId } = await send(`GET /api/runs/${runId}`);
+    const own = typeof parentRunId === 'string' && (await isOwn(parentRunId));
+    known.set(runId, own);
+    return own;
+  };
   const resume = (token: string) => send(`POST /api/workflows/hooks/${token}/resume`, {});
   for (const { park, id } of runs) {
     if (park === 'hook') await resume(`go-${id}`);
@@ -46,9 +62,10 @@ export async function finishAll(send: Send, runs: readonly ParkedRun[]): Promise
   const tokens = new Map(runs.flatMap(({ edit, id }) => (edit.token ? [[id, edit.token(id)] as const] : [])));
   await until(async () => {
     const { items } = (await send('GET /api/approvals?status=pending&limit=200')) as {
-      items: { approvalId: string }[];
+      items: { approvalId: string; runId: string }[];
     };
-    for (const { approvalId } of items) await send(`POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
+    for (const { approvalId, runId } of items)
+      if (await isOwn(runId)) await send(`POST /api/approvals/${approvalId}/decide`, { decision: 'approve' });
     for (const [id, token] of tokens) if ((await resume(token)).status === 'resumed') tokens.delete(id);
     for (const { id, runId } of runs.filter((run) => !(run.id in ends))) {
       const { status, output, error, waitingFor } = await send(`GET /api/runs/${runId}`);

@@ -10,6 +10,7 @@ import {
   call,
   finish,
   getRun,
+  giveNewest,
   json,
   runWorkflow,
   setupBoxes,
@@ -470,13 +471,14 @@ describe('a blocked run', () => {
   const before = { run: async () => [await one(), await createHook({ token: 'hook' })] };
   const renamed = { run: async () => [await other(), await createHook({ token: 'hook' })] };
 
-  /** Runs a step, waits for a hook, and finds another step there after a restart. */
+  /** Runs a step, waits for a hook, and finds another step there once it is given the code there is after a restart. */
   async function block(): Promise<{ box: TestBox; runId: string }> {
     const first = await boxes.open({ workflows: { w: before }, hash: 'v1' });
     const runId = await startWorkflow(first, 'w');
     await untilStatus(first, runId, 'waiting');
     const box = await first.restart({ workflows: { w: renamed }, hash: 'v2' });
     await call(box, 'POST /api/workflows/hooks/hook/resume', 'go');
+    await giveNewest(box, runId);
     await untilStatus(box, runId, 'blocked');
     return { box, runId };
   }

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
-import { call, finish, getRun, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
+import { call, finish, getRun, giveNewest, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';
 
 // A run is parked in the middle when the code changes: what becomes of it, per kind of change and kind of wait.
@@ -92,7 +92,7 @@ const cases = <T>(changes: Record<string, T>) =>
     Object.entries(changes).map(([change, given]) => [change, wait, given, make] as const),
   );
 
-/** A run that waits in the middle, and a box with the changed code on its journal. */
+/** A run that waits in the middle, and a box on its journal with the changed code, which it is given. */
 async function deploy(wait: Wait, change: Change) {
   const box = await boxes.open({ workflows: { order: workflow(FIRST(wait), inputSchema) }, hash: 'first' });
   const runId = await startWorkflow(box, 'order', { order: 'a' });
@@ -101,6 +101,7 @@ async function deploy(wait: Wait, change: Change) {
   const program = { workflows: { order: workflow(change.code(wait), change.inputSchema ?? inputSchema) }, hash };
   const next = await box.restart(program);
   await resume(next, wait);
+  if (hash !== 'first') await giveNewest(next, runId);
   return { box: next, runId };
 }
 

@@ -9,7 +9,18 @@ import { createEvents } from '../src/events/events.ts';
 import { createStreamLimits } from '../src/auth/stream-limits.ts';
 import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { describeWhen } from './require.ts';
-import { call, json, runWorkflow, setupBoxes, startWorkflow, toProgram, toStep, until, untilStatus } from './_setup.ts';
+import {
+  call,
+  giveNewest,
+  json,
+  runWorkflow,
+  setupBoxes,
+  startWorkflow,
+  toProgram,
+  toStep,
+  until,
+  untilStatus,
+} from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -156,7 +167,7 @@ describe('the stream of events', () => {
     ]);
   });
 
-  test('reports a run that an edit blocks, and by what', async () => {
+  test('reports a run that other code blocks, and by what', async () => {
     const workflow = (step: () => Promise<unknown>) => ({
       patient: { run: async () => [await step(), await createHook({ token: 'go' })] },
     });
@@ -166,6 +177,7 @@ describe('the stream of events', () => {
     const box = await before.restart({ workflows: workflow(toStep('other', () => 1)), hash: 'edited' });
     const stream = await listen(await box.listen());
     await call(box, 'POST /api/workflows/hooks/go/resume', null);
+    await giveNewest(box, runId);
     await untilStatus(box, runId, 'blocked');
     await until(() => stream.says(runId).includes('run.blocked blocked'));
     expect(stream.events().at(-1)?.data).toMatchObject({ runId, name: 'patient', code: 'code_changed' });

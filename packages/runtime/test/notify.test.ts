@@ -8,7 +8,7 @@ import { createHook } from '../src/engine/primitives/hook.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { defineConfig } from '../src/workspace-config.ts';
 import { parseMetrics } from './_otlp.ts';
-import { call, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
+import { call, giveNewest, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox, TestBoxOptions } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -129,7 +129,7 @@ test('a poisoned run is told as such, and not to who listens for failed ones alo
   expect((poisoned.got[0] as Got).body.data).toMatchObject({ status: 'failed', error: { code: 'run_poisoned' } });
 });
 
-test('a run that an edit blocks is told, with what blocks it', async () => {
+test('a run that other code blocks is told, with what blocks it', async () => {
   const [ops, failed] = await Promise.all([receive(), receive()]);
   const before = await open([to(ops.url, { name: 'ops' }), to(failed.url, { name: 'no', events: ['run.failed'] })], {
     workflows: { patient: { run: waitAfter('one') } },
@@ -138,6 +138,7 @@ test('a run that an edit blocks is told, with what blocks it', async () => {
   await untilStatus(before, runId, 'waiting');
   const box = await before.restart({ workflows: { patient: { run: waitAfter('other') } }, hash: 'edited' });
   await call(box, 'POST /api/workflows/hooks/go/resume', null);
+  await giveNewest(box, runId);
   await until(() => ops.got.length === 1);
   expect((ops.got[0] as Got).body).toMatchObject({
     type: 'run.blocked',

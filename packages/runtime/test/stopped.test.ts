@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { parseMetrics } from './_otlp.ts';
-import { call, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
+import { call, giveNewest, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -15,13 +15,14 @@ const waitAfter = (step: () => Promise<number>) => async () => {
   return createHook({ token: 'go' });
 };
 
-/** A box with a run that an edit has blocked. */
+/** A box with a run that other code has blocked. */
 async function openBlocked(): Promise<{ box: TestBox; runId: string }> {
   const before = await boxes.open({ workflows: { patient: { run: waitAfter(one) } } });
   const runId = await startWorkflow(before, 'patient');
   await untilStatus(before, runId, 'waiting');
   const box = await before.restart({ workflows: { patient: { run: waitAfter(other) } }, hash: 'edited' });
   await call(box, 'POST /api/workflows/hooks/go/resume', null);
+  await giveNewest(box, runId);
   await untilStatus(box, runId, 'blocked');
   return { box, runId };
 }

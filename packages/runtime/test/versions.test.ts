@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { wrapJournal } from '../src/engine/stores/wrap.ts';
 import { digestOfFile, packFile, readKeptFile } from '../src/versions/files.ts';
-import { call, finish, getRun, json, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
+import { call, finish, json, runWorkflow, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 import { createBuiltWorkspace, describePlaces } from './_versions.ts';
 
@@ -92,24 +92,6 @@ describePlaces(boxes, 'a run that is parked', (openPlace) => {
     for (const order of ['b', 'c']) await resume(next, order);
     expect((await finish(next, before)).output).toEqual(ended('2', ['charge', 'ship'], 'b'));
     expect((await finish(next, after)).output).toEqual(ended('2', ['charge', 'ship'], 'c'));
-  });
-
-  test('is replayed on the newest code where its own was replaced in the store, which is not executed', async () => {
-    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
-    const first = await open({ options: (await workspace.build(V1)).options });
-    const runId = await startWorkflow(first, 'order', { order: 'a' });
-    await untilStatus(first, runId, 'waiting');
-    await tamper(first);
-    await first.shut();
-    const next = await open({ options: (await workspace.build(EDITS['renames a step'])).options });
-    expect(await getRun(next, runId)).toMatchObject({ code: { isKept: false } });
-    await resume(next, 'a');
-    await untilStatus(next, runId, 'blocked');
-    expect(await getRun(next, runId)).toMatchObject({ waitingFor: { code: 'code_changed' } });
-    expect(next.logs.map(({ message }) => message)).toContainEqual(
-      expect.stringMatching(/^Kept code is not executed: it was not written by this box/),
-    );
-    expect(await call(next, `POST /api/runs/${runId}/resume`, {})).toMatchObject({ status: 200 });
   });
 
   test('ends on its own code after the secret key has changed, where the one before was given once', async () => {
@@ -356,22 +338,6 @@ test('what a process that was killed has left in the temp folder is removed by t
   expect(others.filter((name) => there.includes(name))).toEqual(others);
 });
 
-test('a version that is refused is not read again by each of its runs', async () => {
-  const { runs, journalPath, options } = await parkRuns(3);
-  let finds = 0;
-  const journal = wrapJournal(await openSqliteJournal({ path: journalPath }), (name, ask) => {
-    if (name === 'code.find') finds++;
-    return ask();
-  });
-  const next = await boxes.open({ journal, options });
-  await tamper(next);
-  for (const { runId, order } of runs) {
-    await resume(next, order);
-    await untilStatus(next, runId, 'blocked');
-  }
-  expect(finds).toBe(1);
-});
-
 test('a file whose content is not what its digest says is not read', async () => {
   const [good, bad] = [Buffer.from('export const a = 1;'), Buffer.from('export const a = 2;')];
   const { body } = await packFile('', bad);
@@ -381,15 +347,6 @@ test('a file whose content is not what its digest says is not read', async () =>
 });
 
 // --- internal ---
-
-/** Another file than the one that was kept, as who can write to the database would have it executed. */
-async function tamper(box: TestBox): Promise<void> {
-  const version = await findKept(box);
-  const digest = digestOfFile(Buffer.from('export const order = () => "mine";'));
-  const file = await packFile(digest, Buffer.from('export const order = () => "mine";'));
-  const manifest = version.manifest.replaceAll(/[0-9a-f]{64}/g, digest);
-  await box.journal.code.keep({ ...version, manifest, digests: [digest] }, [file]);
-}
 
 /** What is kept of the code of a run. */
 async function findKept(box: TestBox) {

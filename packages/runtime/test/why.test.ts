@@ -7,7 +7,17 @@ import { createHook, createWebhook } from '../src/engine/primitives/hook.ts';
 import { sleep } from '../src/engine/primitives/sleep.ts';
 import { RetryableError, svc } from '../src/index.ts';
 import type { Why } from '../src/runs/why.ts';
-import { call, finish, runWorkflow, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
+import {
+  call,
+  finish,
+  giveNewest,
+  runWorkflow,
+  setupBoxes,
+  startWorkflow,
+  toStep,
+  until,
+  untilStatus,
+} from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 const boxes = setupBoxes();
@@ -239,13 +249,14 @@ describe('why a run does not go on', () => {
     const { runId } = await explainIn(box, 'work', 'waiting');
     const edited = await box.restart({ workflows: after, hash: 'new' });
     await call(edited, 'POST /api/workflows/hooks/go/resume', {});
+    await giveNewest(edited, runId ?? '');
     await untilStatus(edited, runId ?? '', 'blocked');
     const why = await explain(edited, runId ?? '');
     expect(why.reasons).toMatchObject([
       { code: 'code_changed', step: 'workflows/test.workflow.ts#plain', at: expect.stringContaining('_setup.ts:') },
     ]);
     expect(why.summary).toContain('the code now calls "workflows/test.workflow.ts#other"');
-    expect(why.build).toMatchObject({ codeHash: 'hash', runningCodeHash: 'new', matches: false });
+    expect(why.build).toMatchObject({ codeHash: 'new', runningCodeHash: 'new', matches: true });
     expect(why.suggestion).toContain(`svc replay ${runId}`);
   });
 
@@ -254,7 +265,7 @@ describe('why a run does not go on', () => {
     const { runId } = await explainIn(box, 'work', 'waiting');
     const broken = await box.restart({ workflows: { work: new Error('Unexpected token.') } });
     await call(broken, 'POST /api/workflows/hooks/go/resume', {});
-    await until(async () => codes(await explain(broken, runId ?? '')).includes('code_unavailable'));
+    await until(async () => codes(await explain(broken, runId ?? '')).includes('code_not_kept'));
     expect((await explain(broken, runId ?? '')).summary).toContain('Unexpected token.');
   });
 

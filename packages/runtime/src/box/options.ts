@@ -33,6 +33,8 @@ import type { KeyValueStore } from '../stores/kv.ts';
 
 export interface BoxOptions {
   host: 'dev' | 'image';
+  /** No code is kept, and every open run goes on by the newest: for tests, whose code is what they have imported. */
+  isNewestForAll?: boolean;
   /** Who may call. Default: anybody in dev, API keys alone in an image. */
   strategy?: Strategy;
   /** Who signs tokens of end users, besides the API keys. Default: none. */

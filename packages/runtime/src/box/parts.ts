@@ -213,7 +213,13 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (files) => files.close(),
   },
   versions: {
-    create: ({ catalog, journal, masterKey, log, options: { host, supervisor, previousSecretKey } }) =>
+    create: ({
+      catalog,
+      journal,
+      masterKey,
+      log,
+      options: { host, supervisor, previousSecretKey, isNewestForAll = false },
+    }) =>
       createVersions({
         catalog,
         store: journal.code,
@@ -221,6 +227,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         previousKey: previousSecretKey,
         log,
         keeps: supervisor ? 'none' : host === 'image' ? 'all' : 'open',
+        isNewestForAll,
       }),
     close: (versions) => versions.close(),
   },

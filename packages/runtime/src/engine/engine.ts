@@ -49,7 +49,10 @@ export interface EngineOptions {
   log: Log;
   /** Unique per process and boot: the name a lease is held under. */
   owner: string;
-  /** The code of a run; throws when it cannot be had (the run then waits and is tried again). */
+  /**
+   * The code of a run. Throws when it cannot be had: the run then waits and is tried again; of a `CodeNotKeptError`, once the
+   * journal says that the code is there.
+   */
   resolve(run: ResolvedRun): Promise<Body>;
   /**
    * The newest code of a run, to be led through its history beside the run: its body does nothing but by its calls. Default:

@@ -49,6 +49,12 @@ export class DeterminismError extends Error {
   readonly fatal = true;
 }
 
+/** The code a run has begun with is in no build that is up, and is not kept. */
+export class CodeNotKeptError extends Error {
+  override readonly name = 'CodeNotKeptError';
+  readonly code = 'code_not_kept';
+}
+
 /** An error as it was before it was recorded, as far as its class is one of the language's or of this file. */
 export function createKnownError({ name, message, errors, ...rest }: KnownError): Error {
   const options = 'cause' in rest ? { cause: rest.cause } : undefined;

@@ -29,6 +29,7 @@ export const REASON_CODES = [
   'approval_pending',
   'child_running',
   'code_unavailable',
+  'code_not_kept',
   'code_changed',
   'nondeterministic_workflow',
   'lock_held',
@@ -164,6 +165,8 @@ function toBlocked({ runId, waitingFor }: RunRow): Reason {
 
 interface Waiting {
   type?: string;
+  /** Of a run that waits for code. */
+  code?: string;
   until?: string;
   step?: string;
   message?: string;
@@ -176,17 +179,22 @@ function listWaits(facts: Facts): Reason[] {
   const found: Reason[] = [];
   if (waiting.type === 'sleep' && waiting.until !== undefined)
     found.push(reason('sleeping', `The run sleeps until ${waiting.until}, ${inTime(Date.parse(waiting.until), now)}.`));
-  if (waiting.type === 'code')
-    found.push(
-      reason(
-        'code_unavailable',
-        `The code of the run cannot be loaded: ${end(waiting.message ?? '')} It is tried again within a minute.`,
-        { suggestion: toLoadable(facts) },
-      ),
-    );
+  if (waiting.type === 'code') found.push(toCodeReason(facts, waiting));
   if (retry) found.push(toRetry(retry, now));
   if (run.status === 'running') return [...toRunning(facts.running ?? [], now), ...found];
   return [...found, ...listApprovals(facts), ...listHooks(facts, waiting)];
+}
+
+function toCodeReason(facts: Facts, { code, message = '' }: Waiting): Reason {
+  if (code === 'code_not_kept')
+    return reason('code_not_kept', `The run waits for its code, and is not tried again before. ${end(message)}`, {
+      suggestion: `Bring up a replica of the build it began with, or the secret key that build had: the run goes on at once. Or move it: svc upgrade --apply --run ${facts.run.runId} looks first whether the newest code fits.`,
+    });
+  return reason(
+    'code_unavailable',
+    `The code of the run cannot be loaded: ${end(message)} It is tried again within a minute.`,
+    { suggestion: toLoadable(facts) },
+  );
 }
 
 /** Of a run on earlier code: its own was evaluated and has thrown, which it does until the process ends. */

@@ -57,6 +57,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
   const db = process.holdDatabase(database);
   const box = await createBox({
     host: 'dev',
+    isNewestForAll: true,
     slug: 'test-box',
     log: createLog({ level: 'warn', write: (line) => logs.push(JSON.parse(line) as Record<string, unknown>) }),
     journal: process.holdJournal(journal),

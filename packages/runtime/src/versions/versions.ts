@@ -1,13 +1,16 @@
 import type { AgentDefinition, Catalog, CodeVersion, WorkflowDefinition } from '../catalog/catalog.ts';
 import { splitName } from '../definitions/subagents.ts';
+import { CodeNotKeptError } from '../engine/errors.ts';
 import type { CodeKey, CodeStore } from '../engine/journal/code.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { CodeRegistry } from '../engine/values/registry.ts';
 import type { Log } from '../log.ts';
+import { COPILOT_AGENT } from '../manifest.ts';
 import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
 import type { Loader, PlacedVersion } from './loader.ts';
+import { createWaking } from './waking.ts';
 
 /** A run whose code is looked for. `codeHash`: what it began with. */
 export type VersionedRun = Pick<RunRow, 'name'> & { codeHash?: string | null | undefined };
@@ -19,7 +22,10 @@ export type Pinned<Definition> = Definition & { registry: CodeRegistry };
  * it has is given its own from there.
  */
 export interface Versions {
-  /** Undefined: its code is what the workflow is now, or is kept nowhere. Throws why what is kept does not load. */
+  /**
+   * Undefined: its code is what the workflow is now, or the run has none recorded. Throws a `CodeNotKeptError` where it is kept
+   * nowhere, or is not what this box has kept, and why what is kept does not load.
+   */
   findWorkflow(run: VersionedRun): Promise<Pinned<WorkflowDefinition> | undefined>;
   /** The same of the agent of a turn, or of a sub-agent's. */
   findAgent(run: VersionedRun): Promise<Pinned<AgentDefinition> | undefined>;
@@ -44,28 +50,15 @@ export interface VersionsOptions {
    * process does it.
    */
   keeps: 'all' | 'open' | 'none';
+  /** Whatever a run began with, it goes on by the newest code. Default: false. */
+  isNewestForAll?: boolean;
 }
 
-export function createVersions({ catalog, store, key, previousKey, log, keeps }: VersionsOptions): Versions {
+export function createVersions(options: VersionsOptions): Versions {
+  const { catalog, store, key, previousKey, log, keeps, isNewestForAll = false } = options;
   const keeper = createKeeper({ store, key, log });
-  /** Until when they are not looked at again: each of its runs would have all files read. */
-  const refused = new Map<string, number>();
-  const loader = createLoader({
-    store,
-    key,
-    previousKey,
-    onRefused({ codeHash, name }, why) {
-      const id = `${codeHash} ${name}`;
-      const isKnown = refused.has(id);
-      if (refused.size > MOST_REFUSED) refused.clear();
-      refused.set(id, performance.now() + REFUSED_MS);
-      if (isKnown) return;
-      log.error(`Kept code is not executed: ${why}. Its runs are replayed on the code there is now.`, {
-        codeHash,
-        name,
-      });
-    },
-  });
+  const refusals = createRefusals(log);
+  const loader = createLoader({ store, key, previousKey, onRefused: refusals.note });
   /** Of code that is kept as open runs need it: what is, as last seen. */
   const seen = new Set<string>();
   let served: CodeVersion[] = [];
@@ -88,15 +81,15 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
     return next;
   };
 
+  const notKept = createNotKept(catalog, refusals.whyOf);
   const define = createDefine({ catalog, log });
-  const isRefused = ({ codeHash, name }: CodeKey): boolean =>
-    (refused.get(`${codeHash} ${name}`) ?? 0) > performance.now();
   /** It was edited a moment ago, and no sweep has come since. */
   const keepRetired = async ({ codeHash }: CodeKey): Promise<void> => {
     if (retired.some((version) => version.codeHash === codeHash)) await keepOpen();
   };
-  const find = createFinder({ loader, isRefused, define }, keepRetired);
+  const find = createFinder({ loader, isRefused: refusals.has, define }, keepRetired);
 
+  const waking = createWaking({ store, log, codes: catalog.codeHashes });
   let isKept = false;
   let isSweeping = false;
   let sweptAt = -Infinity;
@@ -111,24 +104,31 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
   const housekeep = async (): Promise<void> => {
     seen.clear();
     await keep();
+    await waking.again();
     await store.drop({ idleMs: IDLE_MS });
   };
   return {
     async findWorkflow({ name, codeHash }) {
-      if (codeHash == null || catalog.findWorkflow(name)?.definition?.codeHash === codeHash) return undefined;
+      if (isNewestForAll || codeHash == null || catalog.findWorkflow(name)?.definition?.codeHash === codeHash)
+        return undefined;
       const found = await find({ codeHash, name });
-      return found && 'run' in found ? found : undefined;
+      if (found && 'run' in found) return found;
+      throw notKept({ codeHash, name });
     },
     async findAgent(run) {
       const { agent: name } = splitName(run.name);
       const { codeHash } = run;
-      if (codeHash == null || catalog.findAgent(name)?.definition?.codeHash === codeHash) return undefined;
+      if (isNewestForAll || codeHash == null || catalog.findAgent(name)?.definition?.codeHash === codeHash)
+        return undefined;
+      // It is a part of the runtime, which is taken from the process.
+      if (name === COPILOT_AGENT) return undefined;
       const found = await find({ codeHash, name });
-      return found && 'agent' in found ? found : undefined;
+      if (found && 'agent' in found) return found;
+      throw notKept({ codeHash, name });
     },
     async holds(code) {
       await keepRetired(code);
-      return !isRefused(code) && loader.holds(code);
+      return !refusals.has(code) && loader.holds(code);
     },
     async loaded() {
       if (keeps === 'open') {
@@ -137,10 +137,12 @@ export function createVersions({ catalog, store, key, previousKey, log, keeps }:
         retired = [...retired, ...gone].slice(-MOST_RETIRED);
         served = now;
       }
+      waking.loaded();
       isKept = keeps !== 'all';
       if (!isKept) await keep().then(() => (isKept = true), warn);
     },
     sweep() {
+      if (isKept && keeps !== 'none') waking.sweep();
       const now = performance.now();
       const isHousekeeping = now - housekeptAt > HOUSEKEEPING_MS;
       const isDue = isHousekeeping || !isKept || (keeps === 'open' && now - sweptAt > OPEN_MS);
@@ -210,6 +212,44 @@ function createFinder(
     const found = findNow(id, code).finally(() => finding.delete(id));
     finding.set(id, found);
     return found;
+  };
+}
+
+interface Refusals {
+  note(code: CodeKey, why: string): void;
+  /** Was a moment ago: each of its runs would have all files read. */
+  has(code: CodeKey): boolean;
+  whyOf(code: CodeKey): string | undefined;
+}
+
+function createRefusals(log: Log): Refusals {
+  const refused = new Map<string, { why: string; until: number }>();
+  const find = ({ codeHash, name }: CodeKey) => refused.get(`${codeHash} ${name}`);
+  return {
+    note(code, why) {
+      const isKnown = find(code) !== undefined;
+      const { codeHash, name } = code;
+      if (refused.size > MOST_REFUSED) refused.clear();
+      refused.set(`${codeHash} ${name}`, { why, until: performance.now() + REFUSED_MS });
+      if (!isKnown) log.error(`Kept code is not executed: ${why}. Its runs wait.`, { codeHash, name });
+    },
+    has: (code) => (find(code)?.until ?? 0) > performance.now(),
+    whyOf: (code) => find(code)?.why,
+  };
+}
+
+function createNotKept(
+  { findWorkflow, findAgent }: Pick<Catalog, 'findWorkflow' | 'findAgent'>,
+  whyRefused: (code: CodeKey) => string | undefined,
+): (code: CodeKey) => CodeNotKeptError {
+  return ({ codeHash, name }) => {
+    const refused = whyRefused({ codeHash, name });
+    const why = refused === undefined ? 'is in no build that is up, and is not kept' : `is not executed: ${refused}`;
+    const problem = (findWorkflow(name) ?? findAgent(name))?.problem;
+    const also = problem
+      ? ` What this build has does not load: ${problem.file}:${problem.line}: ${problem.message}`
+      : '';
+    return new CodeNotKeptError(`The code this run began with (${codeHash.slice(0, 12)}) ${why}.${also}`);
   };
 }
 

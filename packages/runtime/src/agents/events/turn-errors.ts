@@ -1,4 +1,5 @@
 import type { RunRow } from '../../engine/journal/run.ts';
+import { waitsForCode } from '../../engine/worker/code-waits.ts';
 import { BoxError, ERROR_STATUS } from '../../errors.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { TurnEvent } from './turn-events.ts';
@@ -38,8 +39,20 @@ export const TOO_SLOW: TurnEvent = {
   retryable: false,
 };
 
-/** The turn is blocked: its agent does something else now than the journal says. */
-export function turnBlocked({ runId }: Pick<RunRow, 'runId'>): BoxError {
+/** The turn stands until somebody does something about its code: it is blocked, or that is not there. */
+export function isTurnBlocked(run: Pick<RunRow, 'status' | 'waitingFor' | 'wakeAt'>): boolean {
+  return run.status === 'blocked' || (run.wakeAt === null && waitsForCode(run));
+}
+
+/** The turn is blocked: its agent does something else now than the journal says, or its code is not there. */
+export function turnBlocked({ runId, status }: Pick<RunRow, 'runId' | 'status'>): BoxError {
+  if (status === 'waiting')
+    return new BoxError(
+      'turn_blocked',
+      'The last turn of this session waits for the code it began with, which is not there. ' +
+        `\`svc why ${runId}\` says what to do. Or cancel it with POST /api/runs/:id/cancel; then go on.`,
+      { details: { runId } },
+    );
   return new BoxError(
     'turn_blocked',
     'The last turn of this session is blocked: its agent has changed since it began, and does something else now. ' +
@@ -52,7 +65,7 @@ export function turnBlocked({ runId }: Pick<RunRow, 'runId'>): BoxError {
 /** Refuses a turn on a session whose last one has not ended: a person is asked in it, it is blocked, or it goes on. */
 export function turnOpen(holder: RunRow, isAsking: boolean): BoxError {
   const { runId } = holder;
-  if (holder.status === 'blocked') return turnBlocked(holder);
+  if (isTurnBlocked(holder)) return turnBlocked(holder);
   if (isAsking)
     return new BoxError(
       'approval_pending',

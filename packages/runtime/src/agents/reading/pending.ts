@@ -4,7 +4,7 @@ import type { JournalRecord } from '../../engine/journal/record.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import { isFinal } from '../../engine/journal/run.ts';
 import type { Interrupt } from '../events/turn-events.ts';
-import { turnBlocked } from '../events/turn-errors.ts';
+import { isTurnBlocked, turnBlocked } from '../events/turn-errors.ts';
 import { findFirstWait } from './first-wait.ts';
 import type { TurnTimes, Span } from './first-wait.ts';
 import { listWaitingBelow } from './runs-below.ts';
@@ -111,7 +111,7 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
         const run = await journal.getRun(runId);
         const hooks = await Promise.all(approvalIds.map((id) => journal.hooks.find(id)));
         const isWaiting = run?.status === 'waiting' || hooks.some((hook) => hook?.verdict != null);
-        if (hasEnded(run) || run?.status === 'blocked' || (isWaiting && !hooks.includes(undefined))) return;
+        if (hasEnded(run) || (run && isTurnBlocked(run)) || (isWaiting && !hooks.includes(undefined))) return;
         await new Promise((resolve) => setTimeout(resolve, delay));
       }
     },
@@ -123,7 +123,7 @@ export function createPendingApprovals({ journal, engine }: PendingApprovalsOpti
           const change = engine.nextChange(runId, AbortSignal.any([signal, look.signal]));
           const run = await journal.getRun(runId);
           if (hasEnded(run)) return [];
-          if (run?.status === 'blocked') throw turnBlocked(run);
+          if (run && isTurnBlocked(run)) throw turnBlocked(run);
           const waits = (await listAtRest(run)) ?? [];
           if (signal.aborted) return [];
           if (waits.length > 0 && !waits.some(({ id }) => known.includes(id))) return withArguments(waits);

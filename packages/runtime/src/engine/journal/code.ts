@@ -41,6 +41,11 @@ export interface CodeStore {
   /** Another manifest for the one that was found, unless it has another by now. */
   reseal(found: FoundCode, manifest: string): Promise<void>;
   readFile(digest: string): Promise<string | undefined>;
+  /**
+   * Runs that wait without a time for code which was not there, and whose code is among these, are due at once. `orKept`: also
+   * those whose code is kept by now. Answers how many.
+   */
+  wake(codeHashes: readonly string[], options?: { orKept?: boolean }): Promise<number>;
   /** Of these hashes those that an open run, or a start that waits, has. */
   listOpen(codeHashes: readonly string[]): Promise<string[]>;
   /** Open runs of one name and the code they have, up to `limit` of them. */

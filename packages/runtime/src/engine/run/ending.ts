@@ -41,7 +41,9 @@ export function isEnd({ status }: RunPatch): boolean {
 
 /** What parks a run as blocked: its code and its history differ. */
 export function toBlocked(run: RunRow, body: Body, mismatch: Mismatch): RunPatch {
-  const code = run.codeHash === body.codeHash ? 'nondeterministic_workflow' : 'code_changed';
+  // One that was given other code has recorded by what it had before.
+  const isSame = run.codeHash === body.codeHash && run.movedAt === null;
+  const code = isSame ? 'nondeterministic_workflow' : 'code_changed';
   const waitingFor = JSON.stringify({ type: 'decision', code, ...mismatch });
   return { status: 'blocked', waitingFor, wakeAt: null, release: true };
 }

@@ -4,9 +4,9 @@ import type { ResumeOptions, ResumeResult } from '../journal/hooks.ts';
 import { encode } from '../serialize.ts';
 import { boundGiven } from '../values/size.ts';
 import type { Backlog } from './backlog.ts';
+import { waitsForCode } from './code-waits.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { ResolvedRun } from './loading.ts';
-import { waitsForCode } from './moves.ts';
 import type { Publisher } from './publisher.ts';
 import type { Signals } from './signals.ts';
 

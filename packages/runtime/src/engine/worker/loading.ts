@@ -1,8 +1,7 @@
 import type { Log } from '../../log.ts';
 import type { Body } from '../body.ts';
-import { RunCancelledError } from '../errors.ts';
+import { CodeNotKeptError, RunCancelledError } from '../errors.ts';
 import type { Journal } from '../journal.ts';
-import type { Append } from '../journal/appends.ts';
 import { readCancel } from '../journal/cancel.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
@@ -12,6 +11,7 @@ import type { Driver } from '../run/driver.ts';
 import { nextOfLock } from '../run/ending.ts';
 import { Execution } from '../run/execution.ts';
 import { endOf, parentCancelled } from '../run/outcome.ts';
+import { toCodeRetry, toCodeWait } from './code-waits.ts';
 import type { Endings } from './endings.ts';
 import { createHistories } from './histories.ts';
 import type { LiveRuns } from './live-runs.ts';
@@ -19,7 +19,6 @@ import { hasOutlived } from './outlived.ts';
 import type { Publisher } from './publisher.ts';
 import type { Replicas } from './replicas.ts';
 import type { Signals } from './signals.ts';
-import { toText } from '../values/text.ts';
 import { isSuspect, isSuspectAgain, POISON_LIMIT, runPoisoned } from './suspects.ts';
 
 /**
@@ -82,6 +81,23 @@ export function createLoading(options: LoadingOptions): Loading {
       throw error;
     });
 
+  /** Until somebody has its code: a replica that comes up with it, or keeps it, says so. */
+  const waitForCode = async (run: RunRow, error: CodeNotKeptError): Promise<void> => {
+    const { runId, name, codeHash } = run;
+    log.warn('The run waits: the code it began with is not there.', { runId, name, codeHash });
+    // Not stored, it is a run we hold and do not have: the sweep gives it back.
+    const stored = await journal.append(toCodeWait(run, error)).catch(() => undefined);
+    if (stored?.outcome !== 'appended' || codeHash === null) return;
+    // One that came up in between has not seen it wait.
+    const isThere = async (): Promise<boolean> =>
+      (await replicas.hasCodeOf(run)) ||
+      options.resolve(run).then(
+        () => true,
+        (again: unknown) => !(again instanceof CodeNotKeptError),
+      );
+    if (await isThere().catch(() => true)) await journal.code.wake([codeHash]).catch(() => {});
+  };
+
   const load = async (run: RunRow): Promise<void> => {
     try {
       // Marked before its code is loaded: that may be what kills the process.
@@ -99,10 +115,11 @@ export function createLoading(options: LoadingOptions): Loading {
       }
     } catch (error) {
       if (run.cancel !== null) return void (await endings.cancel(run.runId, new RunCancelledError()).catch(() => {}));
+      if (error instanceof CodeNotKeptError) return waitForCode(run, error);
       const what = isStoreDown(error) ? 'what it began with cannot be read' : 'its code cannot be loaded';
       log.warn(`The run waits: ${what}.`, { runId: run.runId, name: run.name, error });
       // Not stored, it is a run we hold and do not have: the sweep gives it back.
-      await journal.append(unavailable(run, error, clock.now())).catch(() => {});
+      await journal.append(toCodeRetry(run, error, clock.now())).catch(() => {});
     }
   };
 
@@ -152,21 +169,4 @@ export function createLoading(options: LoadingOptions): Loading {
       return live.arrive(run.runId, () => load(run));
     },
   };
-}
-
-// --- internal ---
-
-/** How long a run whose code cannot be loaded waits before the next try, at first and at most, in milliseconds. */
-const UNAVAILABLE_RETRY_MS = 5_000;
-const UNAVAILABLE_MOST_MS = 60_000;
-
-/** Twice as long each time: thousands of runs whose workflow was removed would keep a box busy for good. */
-function unavailable(run: RunRow, error: unknown, now: number): Append {
-  const message = toText(error);
-  const { type, tries = 0 } = JSON.parse(run.waitingFor ?? '{}') as { type?: string; tries?: number };
-  const failed = type === 'code' ? tries + 1 : 1;
-  const waitingFor = JSON.stringify({ type: 'code', message, tries: failed });
-  const wakeAt = now + Math.min(UNAVAILABLE_MOST_MS, UNAVAILABLE_RETRY_MS * 2 ** (failed - 1));
-  const patch = { status: 'waiting' as const, wakeAt, waitingFor, release: true };
-  return { runId: run.runId, epoch: run.epoch, seq: run.seq, records: [], patch, durability: 'process' };
 }

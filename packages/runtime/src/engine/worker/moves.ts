@@ -11,6 +11,7 @@ import type { LargeValues } from '../large-values.ts';
 import { isStoreDown } from '../persist.ts';
 import { replay } from '../run/replay.ts';
 import { redactFor } from '../values/redact.ts';
+import { waitsForCode } from './code-waits.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { ResolvedRun } from './loading.ts';
 import { stopOf, toMoveStop, toStop, toUnknownStop } from './move-stops.ts';
@@ -129,11 +130,6 @@ export function createMoves(options: MovesOptions): Moves {
       return { ...check, outcome: 'moved', run: moved };
     },
   };
-}
-
-/** Its code could not be loaded, and is tried again and again. */
-export function waitsForCode({ status, waitingFor }: Pick<RunRow, 'status' | 'waitingFor'>): boolean {
-  return status === 'waiting' && waitingFor !== null && (JSON.parse(waitingFor) as { type?: string }).type === 'code';
 }
 
 // --- internal ---

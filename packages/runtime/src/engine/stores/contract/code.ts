@@ -50,6 +50,40 @@ export function describeCode(world: World): void {
       expect(await store().touch(['1'])).toHaveLength(1);
     });
 
+    test('wakes the runs that wait for it without a time, a paused one for when it goes on', async () => {
+      const { journal } = world;
+      const park = async (codeHash: string, waitingFor: object, wakeAt: number | null = null) => {
+        const run = await start(journal, newRun({ codeHash }));
+        const patch = { status: 'waiting' as const, waitingFor: JSON.stringify(waitingFor), wakeAt, release: true };
+        await journal.append(newAppend(run, { patch }));
+        return run.runId;
+      };
+      const code = { type: 'code', code: 'code_not_kept', message: '' };
+      const far = Number.MAX_SAFE_INTEGER;
+      const ids = {
+        served: await park('served', code),
+        kept: await park('kept', code),
+        nowhere: await park('nowhere', code),
+        hook: await park('served', { type: 'hook', code }),
+        later: await park('served', code, far),
+        paused: await park('served', code),
+      };
+      await journal.pause(ids.paused);
+      await store().keep(version('kept', ['a']), [file('a')]);
+      const due = async () => {
+        const rows = await journal.getRuns(Object.values(ids));
+        const woken = rows.filter(({ wakeAt }) => wakeAt !== null && wakeAt < far).map(({ runId }) => runId);
+        return Object.entries(ids).flatMap(([name, id]) => (woken.includes(id) ? name : []));
+      };
+      expect(await store().wake([])).toBe(0);
+      expect(await store().wake(['served', 'other'])).toBe(2);
+      expect(await due()).toEqual(['served', 'paused']);
+      expect(await store().wake(['served'], { orKept: true })).toBe(1);
+      expect(await due()).toEqual(['served', 'kept', 'paused']);
+      const claimed = await journal.claim({ owner: 'b', leaseMs: 1_000, limit: 10 });
+      expect(claimed.map(({ runId }) => runId).toSorted()).toEqual([ids.served, ids.kept].toSorted());
+    });
+
     test('is open with any run that has not ended, whatever it does, and with a start that waits', async () => {
       const { journal } = world;
       const begin = (codeHash: string, fields: Partial<NewRun> = {}) => start(journal, newRun({ codeHash, ...fields }));

@@ -1,11 +1,12 @@
 import type { CodeFile, CodeStore, FoundCode, NotedRecord, OpenRun } from '../../journal/code.ts';
-import { FINAL_STATUSES, FREE, inState } from './queries.ts';
+import { FINAL_STATUSES, FREE, inState, WAITS_FOR_CODE } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
-export function createCodeStore({ tables, query, commit, now, isAmong }: Statements): CodeStore {
+export function createCodeStore(statements: Statements): CodeStore {
+  const { tables, query, commit, now, isAmong } = statements;
   const { code, codeFiles, codeParts, replicas } = tables;
   const open = openCodes(tables);
   const among = (values: readonly string[]): string => JSON.stringify(values.map(toStoredText));
@@ -72,6 +73,7 @@ export function createCodeStore({ tables, query, commit, now, isAmong }: Stateme
       const [row] = await query(`select body as "body" from ${codeFiles} where digest = ?`, [digest]);
       return row?.body as string | undefined;
     },
+    wake: createWake(statements),
     async listOpen(codeHashes) {
       if (codeHashes.length === 0) return [];
       const rows = await query(
@@ -126,6 +128,21 @@ export function openRuns({ runs }: Pick<Tables, 'runs'>, select: string, also = 
 }
 
 // --- internal ---
+
+/** One that is paused is due once it goes on. */
+function createWake({ tables, query, now, isAmong }: Statements): CodeStore['wake'] {
+  const { runs, code } = tables;
+  const isKept = `exists (select 1 from ${code} c where c.code_hash = ${runs}.code_hash)`;
+  return async (codeHashes, { orKept = false } = {}) => {
+    const rows = await query(
+      `update ${runs} set wake_at = ?
+      where ${inState('waiting')} and owner is null and wake_at is null and waiting_for like ?
+        and (${isAmong('code_hash')}${orKept ? ` or ${isKept}` : ''}) returning run_id`,
+      [await now(), WAITS_FOR_CODE, JSON.stringify(codeHashes.map(toStoredText))],
+    );
+    return rows.length;
+  };
+}
 
 /** Drops what no version has any more. */
 function toUnneeded(

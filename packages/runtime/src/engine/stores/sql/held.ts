@@ -1,6 +1,6 @@
 import type { HeldRun } from '../../journal/leases.ts';
 import type { Journal } from '../../journal.ts';
-import { FINAL_STATUSES } from './queries.ts';
+import { FINAL_STATUSES, WAITS_FOR_CODE } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statements } from './statements.ts';
 import { toStoredText } from './text.ts';
@@ -62,8 +62,3 @@ export async function mark({ tables, query }: Statements, given: Parameters<Jour
   );
   return rows.length > 0;
 }
-
-// --- internal ---
-
-/** As a run is stored whose code cannot be loaded. */
-const WAITS_FOR_CODE = '{"type":"code"%';

@@ -12,6 +12,9 @@ export const FINAL_STATUSES = `('completed', 'failed', 'cancelled')`;
 /** The condition of the index `runs_free`, word for word, so that SQLite uses it. */
 export const FREE = `owner is null and paused_at is null and status in ('queued', 'running', 'waiting')`;
 
+/** As a run is stored whose code cannot be had. */
+export const WAITS_FOR_CODE = '{"type":"code"%';
+
 /** By the index `runs_by_state`, whose condition is the second part. */
 export function inState(status: 'waiting' | 'blocked' | 'failed' | 'cancelled'): string {
   return `status = '${status}' and status in ('waiting', 'blocked', 'failed', 'cancelled')`;

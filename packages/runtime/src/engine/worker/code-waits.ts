@@ -1,0 +1,46 @@
+import type { CodeNotKeptError } from '../errors.ts';
+import type { Append } from '../journal/appends.ts';
+import type { RunRow } from '../journal/run.ts';
+import { toText } from '../values/text.ts';
+
+/** Its code could not be had. With a `wakeAt` it is tried again then; without, once it is there. */
+export function waitsForCode({ status, waitingFor }: Pick<RunRow, 'status' | 'waitingFor'>): boolean {
+  return status === 'waiting' && waitingFor !== null && (JSON.parse(waitingFor) as { type?: string }).type === 'code';
+}
+
+/** Parks a run without a time: it is due again when its code is there (`CodeStore.wake`). */
+export function toCodeWait(run: RunRow, { code, message }: CodeNotKeptError): Append {
+  const { codeHash } = run;
+  return park(run, { wakeAt: null, waitingFor: { type: 'code', code, codeHash, message } });
+}
+
+/** Parks a run whose code did not load. Twice as long each time: thousands of them would keep a box busy for good. */
+export function toCodeRetry(run: RunRow, error: unknown, now: number): Append {
+  const { type, tries = 0 } = JSON.parse(run.waitingFor ?? '{}') as { type?: string; tries?: number };
+  const failed = type === 'code' ? tries + 1 : 1;
+  const wakeAt = now + Math.min(MOST_MS, RETRY_MS * 2 ** (failed - 1));
+  return park(run, { wakeAt, waitingFor: { type: 'code', message: toText(error), tries: failed } });
+}
+
+// --- internal ---
+
+/** How long it waits before the next try, at first and at most, in milliseconds. */
+const RETRY_MS = 5_000;
+const MOST_MS = 60_000;
+
+interface CodeWait {
+  /** First in the text: statements look for it there. */
+  type: 'code';
+  message: string;
+  code?: CodeNotKeptError['code'];
+  codeHash?: string | null;
+  tries?: number;
+}
+
+function park(
+  { runId, epoch, seq }: RunRow,
+  { wakeAt, waitingFor }: { wakeAt: number | null; waitingFor: CodeWait },
+): Append {
+  const patch = { status: 'waiting' as const, wakeAt, waitingFor: JSON.stringify(waitingFor), release: true };
+  return { runId, epoch, seq, records: [], patch, durability: 'process' };
+}
