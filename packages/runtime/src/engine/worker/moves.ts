@@ -54,6 +54,8 @@ export interface Moves {
 }
 
 export interface MovesOptions {
+  /** Of this process. */
+  owner: string;
   journal: Pick<Journal, 'getRun' | 'getRuns' | 'listRecords' | 'moves'>;
   clock: StoreClock;
   large: Pick<LargeValues, 'whole'>;
@@ -82,7 +84,7 @@ export function createMoves(options: MovesOptions): Moves {
       if (codeHash === run.codeHash) return { run, outcome: 'current', codeHash, stop: null };
       // While a release rolls out, what is newest here may be older than what the run has.
       if (await replicas.hasCodeOf(run)) return { run, outcome: 'busy', codeHash, stop: DIFFER };
-      if (isMove && run.owner !== null) return { run, outcome: 'busy', codeHash, stop: BUSY };
+      if (isMove && isHeld(run, options)) return { run, outcome: 'busy', codeHash, stop: BUSY };
       const stop = await alone(() => replayOn(options, run, body, signal));
       return { run, codeHash, outcome: stop ? (stop.isUnknown ? 'unchecked' : 'stops') : 'safe', stop: stop ?? null };
     } catch (error) {
@@ -116,7 +118,7 @@ export function createMoves(options: MovesOptions): Moves {
       const { epoch, seq, codeHash: from } = run;
       const frees = run.status === 'blocked' || waitsForCode(run);
       // A crash before it leaves the run as it was, and one behind it a run that has been moved.
-      if (!(await journal.moves.move({ runId, epoch, seq, from, to: codeHash, frees }))) {
+      if (!(await journal.moves.move({ runId, epoch, seq, from, to: codeHash, by: options.owner, frees }))) {
         const now = await journal.getRun(runId);
         // Another request has moved it meanwhile.
         if (now?.codeHash === codeHash) return { run: now, outcome: 'current', codeHash, stop: null };
@@ -137,6 +139,13 @@ export function createMoves(options: MovesOptions): Moves {
 interface Judged {
   isMove: boolean;
   signal: AbortSignal | undefined;
+}
+
+/** A process that lives has it, or whoever takes it up next begins where it was at work. */
+function isHeld({ owner, leaseUntil, status, pausedAt }: RunRow, asks: Pick<MovesOptions, 'owner' | 'clock'>): boolean {
+  if (owner === null) return false;
+  const isLapsed = owner !== asks.owner && leaseUntil !== null && leaseUntil <= asks.clock.now();
+  return !isLapsed || (status !== 'waiting' && pausedAt === null);
 }
 
 const CHECK_BYTES = 64 * 1024 * 1024;

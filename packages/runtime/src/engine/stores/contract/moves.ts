@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { RunPatch } from '../../journal/appends.ts';
 import type { RunMove } from '../../journal/moves.ts';
 import type { RunRow } from '../../journal/run.ts';
 import { newRun } from './records.ts';
@@ -14,6 +15,7 @@ export function describeMoves(world: World): void {
       seq,
       from,
       to: 'new',
+      by: 'b',
       frees: false,
       ...more,
     });
@@ -67,6 +69,29 @@ export function describeMoves(world: World): void {
       expect(await read(world.journal, held.runId)).toMatchObject({ codeHash: 'old', movedFrom: null, movedAt: null });
     });
 
+    test('may have been in a process that died, and what that one still sends is refused', async () => {
+      const leave = async (claim: { owner: string; leaseMs: number }, patch: RunPatch = {}) => {
+        const run = await start(world.journal, newRun({ codeHash: 'old', claim }));
+        await write(world.journal, run, 0, { status: 'waiting', wakeAt: null, waitingFor: '{}', ...patch });
+        return read(world.journal, run.runId);
+      };
+      const died = { owner: 'a', leaseMs: 0 };
+      const run = await leave(died);
+      const given = await moves().move(moveOf(run));
+      const moved = await read(world.journal, run.runId);
+      expect([given, moved]).toEqual([true, { ...run, ...MOVED, epoch: run.epoch + 1, owner: null, leaseUntil: null }]);
+      expect(await write(world.journal, run, 1)).not.toMatchObject({ outcome: 'appended' });
+      const paused = await start(world.journal, newRun({ codeHash: 'old', claim: died }));
+      await world.journal.pause(paused.runId);
+      expect(await moves().move(moveOf(await read(world.journal, paused.runId)))).toBe(true);
+      // It still has it, and has not come to renew; it may be at work; it is to be taken up as it is.
+      expect(await moves().move(moveOf(await leave({ owner: 'b', leaseMs: 0 })))).toBe(false);
+      expect(await moves().move(moveOf(await leave({ owner: 'a', leaseMs: 60_000 })))).toBe(false);
+      expect(await moves().move(moveOf(await start(world.journal, newRun({ codeHash: 'old', claim: died }))))).toBe(
+        false,
+      );
+    });
+
     test('is listed by its id while it has not ended, unless its code is one that is served', async () => {
       const [first, second, third] = [await park(), await park('served'), await park(null)];
       const held = await start(world.journal, newRun({ codeHash: 'old' }));
@@ -92,3 +117,7 @@ export function describeMoves(world: World): void {
     });
   });
 }
+
+// --- internal ---
+
+const MOVED = { codeHash: 'new', movedFrom: 'old', movedAt: expect.any(Number) as number };

@@ -17,16 +17,22 @@ export function createMoveStore({ tables, query, now, isAmong }: Statements): Mo
       );
       return rows.map((row) => fromStoredText(row.run_id as string));
     },
-    async move({ runId, epoch, seq, from, to, frees }) {
+    async move({ runId, epoch, seq, from, to, by, frees }) {
       const code = from === null ? 'code_hash is null' : 'code_hash = ?';
+      const at = await now();
+      // One that is due is taken up from its owner, as any other whose process died, and that is counted.
+      const isLeft = `owner <> ? and lease_until <= ? and (status = 'waiting' or paused_at is not null)`;
       const rows = await query(
-        `update ${runs} set moved_from = code_hash, moved_at = ?, code_hash = ?
+        `update ${runs} set moved_from = code_hash, moved_at = ?, code_hash = ?,
+          epoch = case when owner is null then epoch else epoch + 1 end, owner = null, lease_until = null
           ${frees ? `, status = 'queued', wake_at = null, waiting_for = null` : ''}
-        where run_id = ? and epoch = ? and seq = ? and ${code} and owner is null and cancel is null
+        where (owner is null or (${isLeft})) and run_id = ? and epoch = ? and seq = ? and ${code} and cancel is null
           and status not in ${FINAL_STATUSES} returning run_id`,
         [
-          await now(),
+          at,
           toStoredText(to),
+          toStoredText(by),
+          at,
           toStoredText(runId),
           epoch,
           seq,
