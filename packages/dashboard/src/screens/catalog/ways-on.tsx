@@ -37,6 +37,13 @@ export function WaysOn({ kind, name }: { kind: 'agent' | 'workflow' | 'tool' | '
           Its runs
         </Link>
       </li>
+      {kind === 'agent' && may('keys:read') && (
+        <li>
+          <Link to="/usage" search={{ id: name }}>
+            What it has used
+          </Link>
+        </li>
+      )}
       {mayPrompts && <PromptsOf kind={kind} name={name} />}
     </ul>
   );

@@ -6,6 +6,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -100,7 +101,20 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     ),
   },
   { title: 'Expires', wide: true, cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'never') },
-  { title: 'Last used', wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  {
+    title: 'Last used',
+    wide: true,
+    cell: ({ id, lastUsedAt }) => (
+      <>
+        <Time at={lastUsedAt} />
+        {lastUsedAt !== null && (
+          <Link to="/usage" search={{ by: 'key', id }} className="block text-xs text-accent underline">
+            how much
+          </Link>
+        )}
+      </>
+    ),
+  },
 ];
 
 function grantedOf(granted: 'all' | string[]) {

@@ -12,6 +12,7 @@ import { Time, useNow } from '../../ui/time.tsx';
 import { useProbes } from '../health/probes.ts';
 import { useSetupNeeded, useSetupPassed } from '../setup/use-needed.ts';
 import { Bars } from './bars.tsx';
+import { UsedMost } from './used-most.tsx';
 
 type Stats = OperationOutput<'runs.stats'>['items'];
 
@@ -21,7 +22,8 @@ export default function Overview() {
   const stats = useCall('runs.stats', { bucket: 'hour', from }, { keep: true });
   const isNeeded = useSetupNeeded();
   const { isPassed } = useSetupPassed();
-  const maySetUp = useMay()('provider:write');
+  const may = useMay();
+  const maySetUp = may('provider:write');
   // Who comes from another screen wants this one.
   const isArrival = useRouterState({ select: ({ location }) => (location.state.__TSR_index ?? 0) === 0 });
   if (isArrival && maySetUp && !isPassed) {
@@ -69,6 +71,7 @@ export default function Overview() {
         <Waiting />
         <Failed />
         <Timers />
+        {may('keys:read') && <UsedMost />}
       </div>
     </Page>
   );
