@@ -25,7 +25,7 @@ type Asked = { what: 'revoke' | 'rotate'; key: ApiKey };
 export default function Keys() {
   const may = useMay();
   const keys = useList('keys.list', {});
-  const [{ create, open }, change] = useSearchState();
+  const [{ create, agent, open }, change] = useSearchState();
   const [asked, setAsked] = useState<Asked>();
   // In memory alone, until it is closed.
   const [made, setMade] = useState<KeyValue>();
@@ -55,7 +55,9 @@ export default function Keys() {
           </Empty>
         }
       />
-      {create === '1' && mayWrite && <NewKey onMade={setMade} onClose={() => change({ create: undefined })} />}
+      {create === '1' && mayWrite && (
+        <NewKey agent={agent} onMade={setMade} onClose={() => change({ create: undefined, agent: undefined })} />
+      )}
       {opened && mayWrite && <ChangeKey key={opened.id} apiKey={opened} onClose={() => change({ open: undefined })} />}
       {asked?.what === 'revoke' && <Revoke apiKey={asked.key} onClose={close} />}
       {asked?.what === 'rotate' && <Rotate apiKey={asked.key} onMade={setMade} onClose={close} />}
