@@ -114,7 +114,7 @@ function Waiting() {
       <Answer of={approvals} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="Nobody has to decide anything" />
+            <Empty title="Nothing waits for a decision" />
           ) : (
             <ul>
               {items.map(({ approvalId, title, createdAt }) => (
@@ -177,7 +177,12 @@ function Timers() {
             .filter(({ nextFireAt }) => nextFireAt !== null)
             .sort((a, b) => (a.nextFireAt ?? '').localeCompare(b.nextFireAt ?? ''))
             .slice(0, FEW);
-          if (next.length === 0) return <Empty title="No timer is armed" />;
+          if (next.length === 0)
+            return (
+              <Empty title="No timer is armed">
+                A workflow declares its own with <code>schedules</code>.
+              </Empty>
+            );
           return (
             <ul>
               {next.map(({ id, workflow, cron, nextFireAt }) => (

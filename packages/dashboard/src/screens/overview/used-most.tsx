@@ -17,7 +17,9 @@ export function UsedMost() {
       <Answer of={used} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="No agent has used a model" />
+            <Empty title="No agent has used a model">
+              Say something in the <Link to="/playground">Playground</Link>.
+            </Empty>
           ) : (
             <ul>
               {items
