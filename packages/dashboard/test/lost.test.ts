@@ -52,7 +52,7 @@ describeWhen(browser, 'A box that is away, or of another version', (path) => {
     // What it has works.
     await page.goto(studio('/'));
     await page.getByRole('alert').getByText('not_found').waitFor();
-    await page.getByText('Nobody has to decide anything').waitFor();
+    await page.getByText('Nothing waits for a decision').waitFor();
     expect(await listBarriers(page)).toEqual([]);
   });
 });

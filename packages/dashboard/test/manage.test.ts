@@ -77,8 +77,7 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     await page.getByRole('button', { name: 'Publish version 2' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
     await page.getByText('version 2 in force').waitFor();
-    await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Roll back' }).click();
+    await page.getByRole('button', { name: 'Roll back' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
     await page.getByText('version 1 in force').waitFor();
     expect(await ask(`GET /api/prompts/${id}`)).toMatchObject({ publishedVersion: 1 });

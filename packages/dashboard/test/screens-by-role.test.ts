@@ -16,6 +16,7 @@ const SCREENS = {
   Sessions: 'sessions:read',
   Memory: 'sessions:read',
   Logs: 'logs:read',
+  Usage: 'keys:read',
   Playground: 'agents:chat',
   Workflows: 'catalog:read',
   'Recurring jobs': 'catalog:read',

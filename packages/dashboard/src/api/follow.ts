@@ -14,7 +14,13 @@ export function followEvents(events: BoxEvents, queries: QueryClient): () => voi
     due.clear();
     void queries.invalidateQueries({ predicate: ({ queryKey }) => rooms.has(ALL) || isDue(queryKey, rooms) });
   };
+  let late: ReturnType<typeof setTimeout> | undefined;
+  const flushLate = (): void => {
+    late = undefined;
+    void queries.invalidateQueries({ predicate: ({ queryKey: [id] }) => String(id).startsWith('usage.') });
+  };
   const stopListening = events.on((event) => {
+    if (event.event.startsWith('run.')) late ??= setTimeout(flushLate, LATE_MS);
     const ids = runsOf(event);
     for (const room of roomsOf(event)) {
       const known = due.get(room);
@@ -26,6 +32,7 @@ export function followEvents(events: BoxEvents, queries: QueryClient): () => voi
   const stop = events.start();
   return () => {
     clearTimeout(timer);
+    clearTimeout(late);
     stopListening();
     stop();
   };
@@ -34,6 +41,8 @@ export function followEvents(events: BoxEvents, queries: QueryClient): () => voi
 // --- internal ---
 
 const GATHER_MS = 300;
+/** What runs have used is added to its sums within half a second. */
+const LATE_MS = 1_500;
 const ALL = '*';
 
 /** Rooms whose answers an event may have changed, by the beginning of its name. */

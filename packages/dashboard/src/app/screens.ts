@@ -119,6 +119,15 @@ export const SCREENS: readonly Screen[] = [
     load: () => import('../screens/logs/logs.tsx'),
   },
   {
+    id: 'usage',
+    path: '/usage',
+    title: 'Usage',
+    group: 'watch',
+    permission: 'keys:read',
+    tag: 'usage',
+    load: () => import('../screens/usage/usage.tsx'),
+  },
+  {
     id: 'playground',
     path: '/playground',
     title: 'Playground',

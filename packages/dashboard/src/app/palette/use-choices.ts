@@ -40,6 +40,12 @@ export function useChoices(text: string): Choices {
 
 // --- internal ---
 
+/** What is made in a dialog of its screen, whose address opens it. */
+const ACTIONS = [
+  { title: 'New API key', to: '/keys', permission: 'keys:write' },
+  { title: 'New secret', to: '/secrets', permission: 'secrets:write' },
+] as const;
+
 const MOST_FIRST = 60;
 const MOST_NAMED = 12;
 /** Of a name. */
@@ -69,6 +75,13 @@ function useNamed(): Choice[] {
       kind: 'screen',
       title,
       to: path,
+    })),
+    ...ACTIONS.filter(({ permission }) => may(permission)).map(({ title, to }) => ({
+      id: `action ${title}`,
+      kind: 'action',
+      title,
+      to,
+      search: { create: '1' },
     })),
     ...(names.data?.workflows ?? []).map((name) => ({
       id: `workflow ${name}`,

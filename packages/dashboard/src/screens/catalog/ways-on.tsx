@@ -37,6 +37,20 @@ export function WaysOn({ kind, name }: { kind: 'agent' | 'workflow' | 'tool' | '
           Its runs
         </Link>
       </li>
+      {kind === 'agent' && may('keys:write') && (
+        <li>
+          <Link to="/keys" search={{ create: '1', agent: name }}>
+            Make a key for it
+          </Link>
+        </li>
+      )}
+      {kind === 'agent' && may('keys:read') && (
+        <li>
+          <Link to="/usage" search={{ id: name }}>
+            What it has used
+          </Link>
+        </li>
+      )}
       {mayPrompts && <PromptsOf kind={kind} name={name} />}
     </ul>
   );

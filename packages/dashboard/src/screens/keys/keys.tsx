@@ -6,6 +6,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
+import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -24,7 +25,7 @@ type Asked = { what: 'revoke' | 'rotate'; key: ApiKey };
 export default function Keys() {
   const may = useMay();
   const keys = useList('keys.list', {});
-  const [{ create, open }, change] = useSearchState();
+  const [{ create, agent, open }, change] = useSearchState();
   const [asked, setAsked] = useState<Asked>();
   // In memory alone, until it is closed.
   const [made, setMade] = useState<KeyValue>();
@@ -54,7 +55,9 @@ export default function Keys() {
           </Empty>
         }
       />
-      {create === '1' && mayWrite && <NewKey onMade={setMade} onClose={() => change({ create: undefined })} />}
+      {create === '1' && mayWrite && (
+        <NewKey agent={agent} onMade={setMade} onClose={() => change({ create: undefined, agent: undefined })} />
+      )}
       {opened && mayWrite && <ChangeKey key={opened.id} apiKey={opened} onClose={() => change({ open: undefined })} />}
       {asked?.what === 'revoke' && <Revoke apiKey={asked.key} onClose={close} />}
       {asked?.what === 'rotate' && <Rotate apiKey={asked.key} onMade={setMade} onClose={close} />}
@@ -100,7 +103,20 @@ const COLUMNS: readonly Column<ApiKey>[] = [
     ),
   },
   { title: 'Expires', wide: true, cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : 'never') },
-  { title: 'Last used', wide: true, cell: ({ lastUsedAt }) => <Time at={lastUsedAt} /> },
+  {
+    title: 'Last used',
+    wide: true,
+    cell: ({ id, lastUsedAt }) => (
+      <>
+        <Time at={lastUsedAt} />
+        {lastUsedAt !== null && (
+          <Link to="/usage" search={{ by: 'key', id }} className="block text-xs text-accent underline">
+            how much
+          </Link>
+        )}
+      </>
+    ),
+  },
 ];
 
 function grantedOf(granted: 'all' | string[]) {

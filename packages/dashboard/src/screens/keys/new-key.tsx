@@ -10,11 +10,18 @@ import type { Grant } from './granted.tsx';
 import type { KeyValue } from './shown-once.tsx';
 import { UseFields } from './use-fields.tsx';
 
-export function NewKey({ onMade, onClose }: { onMade(value: KeyValue): void; onClose(): void }) {
+export interface NewKeyProps {
+  /** The one it is for; it can be another. */
+  agent?: string | undefined;
+  onMade(value: KeyValue): void;
+  onClose(): void;
+}
+
+export function NewKey({ agent, onMade, onClose }: NewKeyProps) {
   const names = useCall('discovery.get', {});
   const create = useChange('keys.create');
   const [name, setName] = useState('');
-  const [agents, setAgents] = useState(NONE);
+  const [agents, setAgents] = useState<Grant>(agent === undefined ? NONE : [agent]);
   const [workflows, setWorkflows] = useState(NONE);
   const [days, setDays] = useState('');
   const [until, setUntil] = useState<string>();

@@ -12,6 +12,7 @@ import { Time, useNow } from '../../ui/time.tsx';
 import { useProbes } from '../health/probes.ts';
 import { useSetupNeeded, useSetupPassed } from '../setup/use-needed.ts';
 import { Bars } from './bars.tsx';
+import { UsedMost } from './used-most.tsx';
 
 type Stats = OperationOutput<'runs.stats'>['items'];
 
@@ -21,7 +22,8 @@ export default function Overview() {
   const stats = useCall('runs.stats', { bucket: 'hour', from }, { keep: true });
   const isNeeded = useSetupNeeded();
   const { isPassed } = useSetupPassed();
-  const maySetUp = useMay()('provider:write');
+  const may = useMay();
+  const maySetUp = may('provider:write');
   // Who comes from another screen wants this one.
   const isArrival = useRouterState({ select: ({ location }) => (location.state.__TSR_index ?? 0) === 0 });
   if (isArrival && maySetUp && !isPassed) {
@@ -69,6 +71,7 @@ export default function Overview() {
         <Waiting />
         <Failed />
         <Timers />
+        {may('keys:read') && <UsedMost />}
       </div>
     </Page>
   );
@@ -111,7 +114,7 @@ function Waiting() {
       <Answer of={approvals} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="Nobody has to decide anything" />
+            <Empty title="Nothing waits for a decision" />
           ) : (
             <ul>
               {items.map(({ approvalId, title, createdAt }) => (
@@ -174,7 +177,12 @@ function Timers() {
             .filter(({ nextFireAt }) => nextFireAt !== null)
             .sort((a, b) => (a.nextFireAt ?? '').localeCompare(b.nextFireAt ?? ''))
             .slice(0, FEW);
-          if (next.length === 0) return <Empty title="No timer is armed" />;
+          if (next.length === 0)
+            return (
+              <Empty title="No timer is armed">
+                A workflow declares its own with <code>schedules</code>.
+              </Empty>
+            );
           return (
             <ul>
               {next.map(({ id, workflow, cron, nextFireAt }) => (

@@ -5,6 +5,7 @@ import { toRequestTexts } from '../../chat/requests.ts';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { Link } from '../../ui/link.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 
 export interface RequestDialogProps {
@@ -16,6 +17,7 @@ export interface RequestDialogProps {
 
 /** What was said last, as other clients of the box would say it. */
 export function RequestDialog({ agent, threadId, message, onClose }: RequestDialogProps) {
+  const may = useMay();
   const baseUrl = useAddress();
   const [open, setOpen] = useState('curl');
   const texts = useMemo(
@@ -36,7 +38,12 @@ export function RequestDialog({ agent, threadId, message, onClose }: RequestDial
       }
     >
       <p className="mb-2 text-muted">
-        <code>BOX_KEY</code> is an API key of the box; with <code>svc dev</code> any text will do.
+        <code>BOX_KEY</code> is an API key of the box; with <code>svc dev</code> any text will do.{' '}
+        {may('keys:write') && (
+          <Link to="/keys" search={{ create: '1', agent }}>
+            Make a key for {agent}
+          </Link>
+        )}
       </p>
       <Tabs
         label="Client"

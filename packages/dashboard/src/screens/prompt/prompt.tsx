@@ -5,6 +5,7 @@ import { useCall, useChange, useLeave } from '../../api/queries.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -37,14 +38,16 @@ function Detail({ prompt }: { prompt: PromptDetail }) {
     <Page
       title={<bdi>{name}</bdi>}
       actions={
-        <Menu
-          label="More"
-          items={[
-            { label: 'Roll back', disabled: publishedVersion === null, onSelect: () => setAsked('rollback') },
-            { label: 'Rename', onSelect: () => setAsked('rename') },
-            { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
-          ]}
-        />
+        <>
+          {publishedVersion !== null && <Button onClick={() => setAsked('rollback')}>Roll back</Button>}
+          <Menu
+            label="More"
+            items={[
+              { label: 'Rename', onSelect: () => setAsked('rename') },
+              { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
+            ]}
+          />
+        </>
       }
     >
       <p className="mb-4 flex flex-wrap items-center gap-2 text-muted">

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useChange, useList } from '../../api/queries.ts';
+import { useCall, useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
@@ -8,6 +8,7 @@ import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
+import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
 import { Page } from '../../ui/page.tsx';
 import { describeSecret, SecretArea, useTypedSecret } from '../../ui/secret-area.tsx';
@@ -102,10 +103,35 @@ function Write({ name: known, onClose }: { name?: string; onClose(): void }) {
           {(parts) => <Input {...parts} value={name} onChange={({ target }) => setName(target.value)} />}
         </Field>
       )}
+      {known !== undefined && <LastRead name={known} />}
       <Field label="Value" hint={describeSecret('Shown to nobody, here or once it is set', wasLeft)}>
         {(parts) => <SecretArea {...parts} rows={4} value={value} onChange={({ target }) => write(target.value)} />}
       </Field>
     </FormDialog>
+  );
+}
+
+/** Code that reads it is given the new value from its next read on; what holds the old one is not known to the box. */
+function LastRead({ name }: { name: string }) {
+  const { data } = useCall('secrets.get', { name });
+  return (
+    <p className="min-h-10 text-muted">
+      {data && (
+        <>
+          {data.lastUsedAt === null ? (
+            'Nothing has read it yet. '
+          ) : (
+            <>
+              It was read last <Time at={data.lastUsedAt} />.{' '}
+            </>
+          )}
+          Whatever reads it is given the new value from then on.{' '}
+          <Link to="/activity" search={{ target: name }}>
+            Who has changed it
+          </Link>
+        </>
+      )}
+    </p>
   );
 }
 
