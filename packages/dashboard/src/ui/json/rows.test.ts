@@ -1,5 +1,17 @@
 import { expect, it } from 'vitest';
-import { baseAbove, baseFor, FIRST, formatPath, idOf, openFirst, openMore, openTo, previewOf, STEP, toRows } from './rows.ts';
+import {
+  baseAbove,
+  baseFor,
+  FIRST,
+  formatPath,
+  idOf,
+  openFirst,
+  openMore,
+  openTo,
+  previewOf,
+  STEP,
+  toRows,
+} from './rows.ts';
 
 const LARGE = { items: Array.from({ length: 1_000_000 }, (_, id) => ({ id })), note: 'all of them' };
 
