@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Makes the pictures of docs/guide/dashboard.md: `svc dev` on a copy of the playground, with its scripted model, in a Chromium
+ * Makes the pictures of docs/guide/dashboard*.md: `svc dev` on a copy of the playground, with its scripted model, in a Chromium
  * without a window. Build the packages first.
  *   CHROMIUM_PATH=/usr/bin/chromium node scripts/make-pictures.mjs [folder]     default: docs/guide/pictures
  */
@@ -37,6 +37,8 @@ try {
   ]))
     await start('refund-order', { orderId, amount });
   const runId = await start('price-check', { item: 'kettle' });
+  await start('upgrade-plan', { email: 'ada@example.com', seats: 12 });
+  await fill();
   await wait(1_500);
   mkdirSync(folder, { recursive: true });
   const context = await browser.newContext({ viewport: { width: 1_200, height: 680 } });
@@ -68,11 +70,81 @@ try {
   await page.getByRole('button', { name: 'Send' }).waitFor();
   await wait(1_000);
   await keep(page, 'playground');
+
+  await page.goto(`${box.url}/studio/`);
+  await page.getByText('Upgrade ada@example.com').waitFor();
+  await page.getByRole('img', { name: /Runs of the last 24 hours/ }).waitFor();
+  await page
+    .getByText(/nightly-report/)
+    .first()
+    .waitFor();
+  await keep(page, 'overview');
+
+  await page.goto(`${box.url}/studio/logs`);
+  await page.getByRole('log').getByRole('button').first().waitFor();
+  await keep(page, 'logs');
+
+  await page.goto(`${box.url}/studio/approvals`);
+  await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+  await keep(page, 'approvals');
+
+  await page.goto(`${box.url}/studio/guardrails`);
+  await page.getByRole('row', { name: /No card numbers/ }).waitFor();
+  await keep(page, 'guardrails');
+
+  await page.goto(`${box.url}/studio/prompts`);
+  await page.getByRole('link', { name: 'How support writes' }).click();
+  await page.getByRole('tab', { name: 'Compare' }).click();
+  await page.getByRole('row', { name: /two sentences/ }).waitFor();
+  await keep(page, 'prompt');
+
+  await page.goto(`${box.url}/studio/keys`);
+  await page.getByRole('row', { name: /The shop/ }).waitFor();
+  await keep(page, 'keys');
+
+  await page.goto(`${box.url}/studio/sessions`);
+  await page.locator('tbody a').first().click();
+  await page.getByText('Where is my order A-100?').first().waitFor();
+  await keep(page, 'session');
 } finally {
   await browser.close();
   await box.stop();
   workspace.remove();
   await model.close();
+}
+
+/** What a person would have made: rules, a prompt with a draft, keys. */
+async function fill() {
+  const [sides, ownerKind, ownerName] = [['agent-output', 'tool-result'], 'agent', 'support'];
+  await make('/api/guardrails', {
+    name: 'No card numbers',
+    check: { kind: 'pii', kinds: ['card'] },
+    sides,
+    action: 'mask',
+  });
+  const check = { kind: 'words', words: ['Initech'] };
+  await make('/api/guardrails', { name: 'No rivals', check, sides: ['agent-output'], action: 'block' });
+  const [first, second] = ['Be kind, {{name}}.\nAnswer at length.', 'Be kind, {{name}}.\nAnswer in two sentences.'];
+  const prompt = { ownerKind, ownerName, key: 'instructions', name: 'How support writes', text: first };
+  const { id } = await make('/api/prompts', prompt);
+  await make(`/api/prompts/${id}/versions`, { text: second, note: 'shorter' });
+  const grants = { agents: ['support'], workflows: [] };
+  await make('/api/keys', { name: 'The shop', client: 'shop', grants, limits: { requestsPerMinute: 60 } });
+  await make('/api/keys', {
+    name: 'The nightly job',
+    client: 'cron',
+    grants: { agents: [], workflows: ['nightly-report'] },
+  });
+}
+
+/**
+ * @param {string} path
+ * @param {object} body
+ */
+async function make(path, body) {
+  const { status, text } = await box.call(path, body);
+  if (status >= 300) throw new Error(`${path} was answered ${status}: ${text}`);
+  return JSON.parse(text);
 }
 
 /**

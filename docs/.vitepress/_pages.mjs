@@ -13,7 +13,17 @@ export const START = 'README.md';
 
 /** The order of the guide. A page that is in no group stands at the end of the last one. */
 const GUIDE = {
-  Start: ['start', 'first-workspace', 'refund-desk', 'dev', 'dashboard', 'copilot'],
+  Start: ['start', 'first-workspace', 'refund-desk', 'dev'],
+  Dashboard: [
+    'dashboard',
+    'dashboard-runs',
+    'dashboard-chat',
+    'dashboard-decide',
+    'dashboard-configure',
+    'dashboard-watch',
+    'dashboard-administer',
+    'copilot',
+  ],
   Agents: ['agents', 'deep-agents', 'sessions', 'prompts', 'guardrails', 'models'],
   Workflows: ['workflows', 'workflow-sdk'],
   'Clients and callers': ['clients', 'react', 'api', 'callers'],

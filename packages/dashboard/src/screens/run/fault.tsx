@@ -19,7 +19,9 @@ export function Fault({ error }: { error: RunFault }) {
         </bdi>
       </p>
       <p className="mt-1 flex flex-wrap items-center gap-2 text-xs">
-        <Badge tone="bad">{error.code}</Badge>
+        <Badge tone="bad">
+          <bdi className="whitespace-normal wrap-anywhere">{error.code}</bdi>
+        </Badge>
         {place !== undefined && <code className="wrap-anywhere">{place}</code>}
       </p>
       {error.stack !== null && (

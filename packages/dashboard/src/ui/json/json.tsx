@@ -2,7 +2,7 @@ import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import { Button } from '../button.tsx';
 import { Copy } from '../copy.tsx';
-import { FIRST, formatPath, idOf, openFirst, openMore, openTo, toRows } from './rows.ts';
+import { baseAbove, baseFor, FIRST, formatPath, idOf, openFirst, openMore, openTo, toRows } from './rows.ts';
 import type { JsonPath, JsonRow, Opened } from './rows.ts';
 import { Line } from './line.tsx';
 import { searchJson } from './search.ts';
@@ -17,11 +17,16 @@ export interface JsonProps {
 /** A JSON value of any size and depth: a tree that is opened, searched and copied. */
 export function Json({ value, label }: JsonProps) {
   const [opened, setOpened] = useState<Opened>(() => openFirst(value));
+  // Where the lines begin: of what lies thousands of levels deep those around it are shown.
+  const [base, setBase] = useState<JsonPath>([]);
   const [active, setActive] = useState('[]');
   const tree = useRef<HTMLDivElement>(null);
   const id = useId();
-  useEffect(() => setOpened(openFirst(value)), [value]);
-  const rows = useMemo(() => toRows(value, opened), [value, opened]);
+  useEffect(() => {
+    setOpened(openFirst(value));
+    setBase([]);
+  }, [value]);
+  const rows = useMemo(() => toRows(value, opened, base), [value, opened, base]);
   const at = Math.max(
     0,
     rows.findIndex((row) => row.id === active),
@@ -33,9 +38,19 @@ export function Json({ value, label }: JsonProps) {
     setActive(row.id);
     tree.current?.querySelector<HTMLElement>(`[data-row="${CSS.escape(row.id)}"]`)?.focus();
   };
-  const toggle = (row: JsonRow): void => setOpened((before) => change(before, row));
+  const toggle = (row: JsonRow): void => {
+    if (row.kind === 'more' && row.where === 'above') {
+      const above = baseAbove(base);
+      setOpened((before) => openTo(value, base, before, above));
+      return setBase(above);
+    }
+    setOpened((before) => change(before, row));
+    setBase(baseFor(row.path, base));
+  };
   const show = (path: JsonPath): void => {
-    setOpened((before) => openTo(value, path, before));
+    const next = baseFor(path, base);
+    setBase(next);
+    setOpened((before) => openTo(value, path, before, next));
     setActive(idOf(path));
   };
   const onKey = (event: KeyboardEvent): void => {

@@ -32,7 +32,7 @@ export function Line({ row, isActive, onActive, onToggle }: LineProps) {
     >
       {row.kind === 'more' ? (
         <span className="text-accent underline">
-          {row.where === 'before' ? 'Show those before' : 'Show more'}: {toCount(row.left)} are left
+          {LABELS[row.where]}: {toCount(row.left)} {row.where === 'above' ? 'levels' : 'are left'}
         </span>
       ) : (
         <>
@@ -53,6 +53,8 @@ export function Line({ row, isActive, onActive, onToggle }: LineProps) {
 }
 
 // --- internal ---
+
+const LABELS = { before: 'Show those before', after: 'Show more', above: 'Show more of what it is in' } as const;
 
 /** Deeper ones stand no further to the right. */
 const DEEPEST = 24;

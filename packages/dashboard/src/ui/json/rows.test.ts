@@ -1,5 +1,17 @@
 import { expect, it } from 'vitest';
-import { FIRST, formatPath, idOf, openFirst, openMore, openTo, previewOf, STEP, toRows } from './rows.ts';
+import {
+  baseAbove,
+  baseFor,
+  FIRST,
+  formatPath,
+  idOf,
+  openFirst,
+  openMore,
+  openTo,
+  previewOf,
+  STEP,
+  toRows,
+} from './rows.ts';
 
 const LARGE = { items: Array.from({ length: 1_000_000 }, (_, id) => ({ id })), note: 'all of them' };
 
@@ -43,6 +55,23 @@ it('a value that is nested ten thousand deep is drawn as far as it is open', () 
   for (let at = 0; at < 10_000; at += 1) deep = [deep];
   expect(toRows(deep, openFirst(deep))).toHaveLength(3);
   expect(previewOf(deep)).toBe('[[…]]');
+});
+
+it('of a path of five thousand levels those around its end are shown, and those above when asked for', () => {
+  const path = Array.from({ length: 5_000 }, () => 'n');
+  let deep: unknown = 'the end';
+  for (const name of path) deep = { [name]: deep };
+  const base = baseFor(path, []);
+  const opened = openTo(deep, path, openFirst(deep), base);
+  const rows = toRows(deep, opened, base);
+  expect(rows).toHaveLength(52);
+  expect(rows[0]).toMatchObject({ kind: 'more', where: 'above', left: 4_950 });
+  expect(rows.at(-1)).toMatchObject({ value: 'the end', depth: 5_000 });
+  const above = baseAbove(base);
+  expect(toRows(deep, openTo(deep, base, opened, above), above)).toHaveLength(102);
+  // What is near stays where it is.
+  expect(baseFor(path.slice(0, 4_990), base)).toBe(base);
+  expect(baseFor(['n'], base)).toEqual([]);
 });
 
 it('a preview is one line of bounded length', () => {

@@ -16,7 +16,8 @@ export type JsonRow = {
       size: number | undefined;
       isOpen: boolean;
     }
-  | { kind: 'more'; where: 'before' | 'after'; left: number }
+  /** `above`: so many levels that it lies in. */
+  | { kind: 'more'; where: 'before' | 'after' | 'above'; left: number }
 );
 
 /** Which members of a value are shown, by their positions: `to` is the first that is not. */
@@ -31,16 +32,22 @@ export type Opened = ReadonlyMap<string, Span>;
 /** How many members are shown at first, and with each asking for more. */
 export const STEP = 100;
 
+/** How many levels are shown, and how many more above them when they are asked for. */
+export const LEVELS = 100;
+const LEVELS_ABOVE = 50;
+
 export const FIRST: Span = { from: 0, to: STEP };
 
 export function idOf(path: JsonPath): string {
   return JSON.stringify(path);
 }
 
-/** The lines, of no more than what is open: a value of any size and depth costs what is seen of it. */
-export function toRows(value: unknown, opened: Opened): JsonRow[] {
+/** The lines of what lies at `base`, of no more than what is open: a value of any size and depth costs what is seen of it. */
+export function toRows(value: unknown, opened: Opened, base: JsonPath = []): JsonRow[] {
   const rows: JsonRow[] = [];
-  const left: JsonRow[] = [toRow([], undefined, value, opened)];
+  const left: JsonRow[] = [toRow(base, base.at(-1), memberAt(value, base), opened)];
+  if (base.length > 0)
+    rows.push({ kind: 'more', where: 'above', id: 'above', depth: base.length, path: base, left: base.length });
   for (let row = left.pop(); row; row = left.pop()) {
     rows.push(row);
     if (row.kind === 'more' || !row.isOpen || row.size === undefined) continue;
@@ -87,21 +94,37 @@ export function openFirst(value: unknown, depth = 2, page = 60): Opened {
 }
 
 /** With a hundred more shown on that side of the value. */
-export function openMore(opened: Opened, { path, where }: { path: JsonPath; where: 'before' | 'after' }): Opened {
+export function openMore(
+  opened: Opened,
+  { path, where }: { path: JsonPath; where: 'before' | 'after' | 'above' },
+): Opened {
   const id = idOf(path);
   const { from, to } = opened.get(id) ?? FIRST;
   const more = where === 'before' ? { from: Math.max(0, from - STEP), to } : { from, to: to + STEP };
   return new Map(opened).set(id, more);
 }
 
+/** Where the lines begin, so that the path is among them and they are not too deep. */
+export function baseFor(path: JsonPath, base: JsonPath): JsonPath {
+  const isBelow = base.length <= path.length && base.every((name, at) => name === path[at]);
+  if (isBelow && path.length - base.length <= LEVELS) return base;
+  return path.slice(0, Math.max(0, path.length - LEVELS_ABOVE));
+}
+
+/** With more of the levels above. */
+export function baseAbove(base: JsonPath): JsonPath {
+  return base.slice(0, Math.max(0, base.length - LEVELS_ABOVE));
+}
+
 /**
- * With everything open that leads to the path. Of a list in which that lies far from what is shown, the hundred around it are
+ * With everything open that leads from `base` to the path. Of a list in which that lies far from what is shown, the hundred around it are
  * shown instead: those between may be a million.
  */
-export function openTo(value: unknown, path: JsonPath, opened: Opened): Opened {
+export function openTo(value: unknown, path: JsonPath, opened: Opened, base: JsonPath = []): Opened {
   const next = new Map(opened);
-  let at = value;
-  for (const [depth, name] of path.entries()) {
+  let at = memberAt(value, base);
+  for (let depth = base.length; depth < path.length; depth += 1) {
+    const name = path[depth] as string | number;
     if (typeof at !== 'object' || at === null) break;
     const id = idOf(path.slice(0, depth));
     const position = typeof name === 'number' ? name : keysOf(at).indexOf(name);
@@ -144,6 +167,12 @@ export function formatPath(path: JsonPath): string {
 }
 
 // --- internal ---
+
+function memberAt(value: unknown, path: JsonPath): unknown {
+  let at = value;
+  for (const name of path) at = (at as Record<string | number, unknown> | null | undefined)?.[name];
+  return at;
+}
 
 const PREVIEW = 72;
 
