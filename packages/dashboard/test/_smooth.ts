@@ -16,7 +16,7 @@ export async function measureLongest(page: Page, act: () => Promise<unknown>): P
   await page.addInitScript(WATCH);
   await page.evaluate(WATCH);
   await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-lighthouse', '__metadata'] });
-  let trace = Buffer.alloc(0);
+  let trace: Buffer = Buffer.alloc(0);
   try {
     await act();
   } finally {
