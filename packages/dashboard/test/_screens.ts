@@ -2,15 +2,18 @@ import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { findViolations, keepPicture } from './_browser.ts';
 
-/** What the tests need of a screen. The sources of the pages are checked with the types of a browser, so theirs is not imported. */
-export interface Screen {
+/** As the table of the dashboard has it. */
+interface Screen {
   id: string;
+  /** Below `/studio`; `$name` is a parameter. */
   path: string;
   title: string;
   places?: readonly string[];
 }
 
-const { SCREENS } = (await import('../src/app/screens.ts' as string)) as { SCREENS: readonly Screen[] };
+/** By an address: what the table leads to is made of elements, and tests are checked without the types of a page. */
+const TABLE = new URL('../src/app/screens.ts', import.meta.url).href;
+const { SCREENS } = (await import(TABLE)) as { SCREENS: readonly Screen[] };
 
 /** The screens that a box alone can show. */
 export const OF_BOX = SCREENS.filter(({ places }) => places === undefined);
