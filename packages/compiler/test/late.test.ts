@@ -102,3 +102,25 @@ it('sees each edit, and that it is mended', async () => {
   writeFile(root, 'workflows/refund.workflow.ts', workflow(''));
   expect(await late.find()).toEqual([]);
 });
+
+it('a workflow file in a folder that is not read is named, with where to move it', async () => {
+  const source = `export async function ok() {\n  'use workflow';\n}\n`;
+  const stray = ['flows/ok.workflow.ts', 'src/deep/other.workflow.ts', 'root.workflow.ts'];
+  const left = [
+    'node_modules/p/a.workflow.ts',
+    '.hidden/b.workflow.ts',
+    'test/c.workflow.ts',
+    'src/fixtures/d.workflow.ts',
+    'dist/e.workflow.ts',
+    'examples/own/workflows/f.workflow.ts',
+  ];
+  const files = Object.fromEntries([...stray, ...left].map((file) => [file, source]));
+  const none = { 'flows/none.workflow.ts': 'export const none = 1;\n', 'examples/own/svc.json': '{}\n' };
+  const way = (file: string, to: string) =>
+    `${file}:2:3 workflow_outside_folder: 'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. Move the file to "${to}".`;
+  expect(await problemsOf({ ...files, ...none })).toEqual([
+    way('flows/ok.workflow.ts', 'workflows/ok.workflow.ts'),
+    way('root.workflow.ts', 'workflows/root.workflow.ts'),
+    way('src/deep/other.workflow.ts', 'workflows/other.workflow.ts'),
+  ]);
+});

@@ -18,12 +18,13 @@ import { findNear } from '../words.ts';
 import { toProblems } from './frame.ts';
 import type { FoundIn } from './frame.ts';
 import { checkImports } from './imports.ts';
+import { findStrayWorkflows } from './stray-workflows.ts';
 import { checkUnawaited } from './unawaited.ts';
 
 /**
  * What the code of a workspace does wrong and is served all the same, which `svc dev` shows after an edit is in force:
  * a name that is imported and not exported, an import that leads nowhere, a step that is not awaited, a workflow that is started by a
- * name no workflow has.
+ * name no workflow has, a workflow file in a folder that is not read.
  */
 export interface LateChecks {
   /** Reads the files that changed since the last call, and gives way between them. */
@@ -60,6 +61,7 @@ export function createLateChecks({ root, scanner = createScanner({ root }) }: La
         ...checkImports(scan, root),
         ...checkUnawaited(scan),
         ...checkStarted(scan, read),
+        ...(await findStrayWorkflows(scan, root)),
       ];
       return toProblems(root, found.sort(byPlace));
     },
