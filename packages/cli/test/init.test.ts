@@ -375,7 +375,10 @@ describe('what a person sees', () => {
 it('svc init asks on a terminal what npm create svc asks, and nothing with --yes', async () => {
   const cwd = makeFolder();
   const asked = await runCli(['init', 'shop', '--no-install'], { cwd, tty: true, stdin: ['agent', ''] });
-  expect(asked).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^Begin with agent.*Model provider/s) });
+  expect(asked).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringMatching(/agent  +an agent with a tool.*Begin with .*Model provider/s),
+  });
   expect(readdirSync(join(cwd, 'shop/deep-agents'))).toEqual(['assistant']);
   const silent = await runCli(['init', 'stall', '--yes', '--no-install'], { cwd, tty: true, stdin: [] });
   expect(silent).toMatchObject({ exitCode: 0, stderr: '' });

@@ -9,6 +9,8 @@ export { compileModule } from './build/module.ts';
 export { MIGRATIONS_FOLDER, readMigrations } from './build/migrations.ts';
 export { checkWorkspace } from './check/check.ts';
 export type { CheckOptions } from './check/check.ts';
+export { createLateChecks } from './check/late.ts';
+export type { LateCheckOptions, LateChecks } from './check/late.ts';
 export { findUnawaited } from './check/unawaited.ts';
 export { frameOf } from './code-frame.ts';
 export { checkValues } from './deep/check-values.ts';

@@ -3,6 +3,7 @@ import { join, relative, sep } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { Problem } from '@svc/runtime/host';
 import { frameOf } from './code-frame.ts';
+import { placeMissing } from './missing-export.ts';
 
 /** Where in the workspace a module failed to load: a syntax error by its place, a thrown one by its stack. */
 export function toProblem(thrown: unknown, { root, file }: { root: string; file: string }): Problem {
@@ -47,13 +48,10 @@ function findMissingExport({ errors }: LoadError, root: string): Found | undefin
   if (first?.code !== 'MISSING_EXPORT' || !first.exporter || !first.loc?.file) return undefined;
   const { file, line, column } = first.loc;
   const [, name = ''] = /"([^"]+)" is not exported/.exec(first.message) ?? [];
-  return {
-    code: 'export_missing',
-    message: `"${toPosix(relative(root, first.exporter))}" exports no "${name}". Correct the name, or export it there.`,
-    file: toPosix(relative(root, file)),
-    line,
-    column: column + 1,
-  };
+  const place = { file: toPosix(relative(root, file)), module: toPosix(relative(root, first.exporter)), name };
+  // The bundler names the line of what the file was made to: only the file as it is written says where the import is.
+  const { message, at = { line, column: column + 1 } } = placeMissing(root, place);
+  return { code: 'export_missing', message, file: place.file, ...at };
 }
 
 function findSyntaxError(error: LoadError, root: string, file: string): Found | undefined {

@@ -34,6 +34,7 @@ export const PROBLEM_CODES = {
   scorer_outside_folder: 'A scorer stands where none is read.',
   skill_invalid: 'A skill has no description in its front matter, no text, or the name of another one.',
   workflow_missing: "A workflow file has no function marked 'use workflow'.",
+  workflow_unknown: 'Code starts a workflow by a name that no workflow of the workspace has.',
   workflow_duplicate: 'Two workflows have the same name.',
   workflow_settings_unclear: 'A file with several workflows exports a setting, and does not say whose it is.',
   workflow_not_exported: "The function marked 'use workflow' is not exported.",
@@ -53,7 +54,7 @@ export const PROBLEM_CODES = {
   step_uses_super: 'A step of an object uses "super".',
   step_captures_scope: 'A step uses what cannot be recorded of the function around it, or assigns a variable of it.',
   step_outside_workspace: 'A step stands outside of the workspace.',
-  // Found by `svc check` alone: the workflow runs.
+  // The workflow runs: `svc check` finds it, and `svc dev` shows it after an edit is in force.
   step_not_awaited: 'A workflow calls a step, or waits, and goes on without it.',
   // Found by the types, with `svc check --deep` alone.
   value_not_recordable: 'What a step or a workflow takes or returns is nothing the journal can keep.',

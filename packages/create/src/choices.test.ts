@@ -83,8 +83,18 @@ describe('on a terminal', () => {
     const asked = await decide({}, { typed: ['', url, 'sk-1', '2'] });
     expect(asked.chosen).toEqual({ with: 'agent', provider: { url, key: 'sk-1' }, model: 'b/two' });
     expect(asked.hidden).toHaveLength(1);
-    expect(asked.questions.join()).toMatch(/Begin with agent.*Model provider.*Its model, a number/s);
-    expect(asked.said).toEqual(['It has 2 models:\n   1  a/one\n   2  b/two']);
+    expect(asked.questions.join()).toMatch(/Begin with .*Model provider.*Its model, a number/s);
+    expect(asked.said).toEqual([
+      expect.stringContaining('workflow-agent  both: an agent that starts a workflow'),
+      'It has 2 models:\n   1  a/one\n   2  b/two',
+    ]);
+  });
+
+  test('a template there is none of is said, and asked for again', async () => {
+    const { chosen, said, left } = await decide({}, { typed: ['agnt', 'workflow', ''] });
+    expect(chosen).toMatchObject({ with: 'workflow' });
+    expect(said[1]).toBe('There is no template "agnt". Use one of: agent, empty, workflow, workflow-agent.');
+    expect(left).toEqual([]);
   });
 
   test('Enter leaves the provider to later, and asks no more', async () => {

@@ -81,15 +81,25 @@ async function readKey(isPiped: boolean, { env, readStdin }: Person): Promise<st
   });
 }
 
-async function askTemplate({ ask }: Person): Promise<TemplateName> {
+async function askTemplate({ ask, say }: Person): Promise<TemplateName> {
   const names = [OFFERED_TEMPLATE, ...TEMPLATES.filter((name) => name !== OFFERED_TEMPLATE)];
-  const typed = (await ask(`Begin with ${names.join(', ')} (${OFFERED_TEMPLATE}): `)).trim() || OFFERED_TEMPLATE;
-  const chosen = TEMPLATES.find((name) => name === typed);
-  if (chosen) return chosen;
-  throw new CommandError('generic', `There is no template "${typed}".`, {
-    suggestion: `Use one of: ${TEMPLATES.join(', ')}.`,
-  });
+  const width = Math.max(...names.map((name) => name.length));
+  say(names.map((name) => `  ${name.padEnd(width)}  ${MEANINGS[name]}`).join('\n'));
+  for (;;) {
+    const typed = (await ask(`Begin with one of them (Enter: ${OFFERED_TEMPLATE}): `)).trim();
+    const chosen = typed === '' ? OFFERED_TEMPLATE : TEMPLATES.find((name) => name === typed.toLowerCase());
+    if (chosen) return chosen;
+    say(`There is no template "${typed}". Use one of: ${names.join(', ')}.`);
+  }
 }
+
+/** What is in each, for who is asked. */
+const MEANINGS: Record<TemplateName, string> = {
+  agent: 'an agent with a tool, to chat with',
+  empty: 'the settings alone',
+  workflow: 'a workflow with a step, to start',
+  'workflow-agent': 'both: an agent that starts a workflow',
+};
 
 interface Asked {
   url: string | undefined;

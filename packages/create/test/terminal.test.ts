@@ -42,7 +42,7 @@ describe.skipIf(!BUILT || !HAS_TERMINAL)('npm create svc on a terminal', () => {
 
   it('takes Enter for what it offers', async () => {
     const cwd = makeFolder();
-    const typed = { 'Folder to make (my-workspace)': '\r', '(agent)': '\r', '(Enter: later)': '\r' };
+    const typed = { 'Folder to make (my-workspace)': '\r', '(Enter: agent)': '\r', '(Enter: later)': '\r' };
     expect(await create(['--no-install'], { cwd, typed })).toMatchObject({ code: 0 });
     expect(readdirSync(join(cwd, 'my-workspace/deep-agents'))).toEqual(['assistant']);
   });
@@ -88,12 +88,17 @@ describe.skipIf(!BUILT || !HAS_TERMINAL)('npm create svc on a terminal', () => {
     });
   });
 
-  it('refuses a template there is none of, and makes nothing', async () => {
+  it('asks again where there is no such template, and says what each is', async () => {
     const cwd = makeFolder();
-    const typed = { 'Folder to make': 'shop\r', 'Begin with': 'agnet\r' };
+    const typed = {
+      'Folder to make': 'shop\r',
+      'Begin with': 'agnet\r',
+      'There is no template "agnet". Use one of: agent, empty, workflow, workflow-agent.': 'workflow\r',
+      'Model provider': '\r',
+    };
     const { code, shown } = await create(['--no-install'], { cwd, typed });
-    expect([code, readdirSync(cwd)]).toEqual([1, []]);
-    expect(shown).toContain('There is no template "agnet".');
+    expect([code, readdirSync(join(cwd, 'shop/workflows'))]).toEqual([0, ['welcome.workflow.ts']]);
+    expect(shown).toContain('workflow-agent  both: an agent that starts a workflow');
   });
 
   it.each([

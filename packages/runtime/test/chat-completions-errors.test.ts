@@ -217,6 +217,20 @@ describe('an error', () => {
     });
   });
 
+  test('with 404 and a message that speaks of no model says what the address lacks', async () => {
+    const provider = await startProvider((response) => {
+      response.writeHead(404, { 'content-type': 'application/json' });
+      response.end('{"error":{"message":"There is no route POST /chat/completions.","code":"not_found"}}');
+    });
+    const wire = await open({ provider: { baseUrl: provider.url } });
+    const error = await ask(wire, 'hi').catch((thrown: Error) => thrown);
+    expect(error).toMatchObject({
+      message: expect.stringContaining(
+        'There is no route POST /chat/completions. The address must end in what stands before /chat/completions, such as /v1.',
+      ),
+    });
+  });
+
   test('whose message is all there is of it is told, too', async () => {
     const provider = await startProvider((response) => {
       response.writeHead(400, { 'content-type': 'application/json' });

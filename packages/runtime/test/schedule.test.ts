@@ -167,7 +167,13 @@ describe('a timer that code makes', () => {
   test.each<[string, unknown[], RegExp]>([
     ['an unknown workflow', [{ in: 1 }, 'nope'], /There is no workflow "nope"/],
     ['an input that does not match', [{ in: 1 }, 'report', { to: 1 }], /does not match the schema/],
-    ['a broken cron', [{ cron: '99 * * * *' }], /"99 \* \* \* \*" is not usable/],
+    ['a broken cron', [{ cron: '99 * * * *' }], /"99 \* \* \* \*" is not usable: "99" is no minute\. Use 0 to 59;/],
+    ['a misspelt day', [{ cron: '0 9 * * mon-frri' }], /usable: "mon-frri" is no day of the week\. Use 0 to 7, /],
+    [
+      'a misspelt zone',
+      [{ cron: '0 9 * * *', timeZone: 'Europe/Madird' }],
+      /usable: There is no time zone "Europe\/Madird"\. Use a name such as Europe\/Madrid\./,
+    ],
     ['six fields', [{ cron: '0 0 0 * * *' }], /must have five fields/],
     ['an unknown zone', [{ cron: '0 0 * * *', timeZone: 'Mars/Olympus' }], /is not usable|never fires/],
     ['two times', [{ cron: '0 0 * * *', in: 1 }], /exactly one of/],

@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Target } from './control-plane.ts';
 import { findDeployment } from './deployment.ts';
 import { CliError, usageError } from '../errors.ts';
 import type { Context } from '../context.ts';
+import { WORKSPACE_PATH } from '../dev/own-workspace.ts';
+import { isRecord } from '../is-record.ts';
 
 /** What a command line says about its box. */
 export interface TargetNames {
@@ -15,7 +17,7 @@ export interface TargetNames {
 /**
  * With `agent`: the deployed box of that installation. With `url`: the box on that address, with the token of
  * SVC_API_TOKEN. With neither: the dev runtime of the project around `cwd`, as `svc dev` noted it in `.svc/dev.json`,
- * else the usual address.
+ * else the usual address, where the box of another workspace is refused.
  */
 export async function resolveTarget(
   { agent, url }: TargetNames,
@@ -25,7 +27,10 @@ export async function resolveTarget(
     throw usageError('--agent and --url both name a box.', 'Leave one of them out.');
   if (agent !== undefined) return findDeployment(agent, { ...context, root: findProject(context.cwd) });
   if (url !== undefined) return toTarget(url, context);
-  return { url: readDevAddress(context.cwd) ?? `http://127.0.0.1:${defaultPort(context.env)}`, isDev: true };
+  const noted = readDevNote(context.cwd);
+  const dev: Target = { url: noted?.url ?? `http://127.0.0.1:${defaultPort(context.env)}`, isDev: true };
+  if (!noted?.isAlive) await checkWorkspace(dev.url, findProject(context.cwd));
+  return dev;
 }
 
 /** The closest folder at or above `from` that holds a workspace, or undefined. */
@@ -43,17 +48,47 @@ const PROJECT_SIGNS = ['svc.json', 'svc.config.ts', 'deep-agents', 'workflows'];
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** A file that is missing, half written or names another machine counts as absent. */
-function readDevAddress(cwd: string): string | undefined {
+function readDevNote(cwd: string): { url: string; isAlive: boolean } | undefined {
   const project = findProject(cwd);
   if (!project) return undefined;
   try {
-    const { url } = JSON.parse(readFileSync(join(project, '.svc', 'dev.json'), 'utf8')) as { url: string };
+    const { url, pid } = JSON.parse(readFileSync(join(project, '.svc', 'dev.json'), 'utf8')) as {
+      url: string;
+      pid?: unknown;
+    };
     const { origin, hostname } = new URL(url);
-    return LOOPBACK.includes(hostname) ? origin : undefined;
+    return LOOPBACK.includes(hostname) ? { url: origin, isAlive: isAlive(pid) } : undefined;
   } catch {
     return undefined;
   }
 }
+
+/** One that was killed leaves its note, and another may be on its port. */
+function isAlive(pid: unknown): boolean {
+  if (typeof pid !== 'number') return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Throws when the box there is that of another workspace than `project`. One that does not say whose it is is taken. */
+async function checkWorkspace(url: string, project: string | undefined): Promise<void> {
+  if (project === undefined) return;
+  const answer = await fetch(url + WORKSPACE_PATH, { signal: AbortSignal.timeout(WHOSE_MS) })
+    .then((response) => (response.ok ? (response.json() as Promise<unknown>) : undefined))
+    .catch(() => undefined);
+  const folder = isRecord(answer) ? answer.workspace : undefined;
+  if (typeof folder !== 'string' || folder === realpathSync(project)) return;
+  throw new CliError('dev_not_running', `The dev runtime on ${url} serves "${folder}", and this is "${project}".`, {
+    suggestion: `Start the one of this folder beside it: SVC_DEV_PORT_OFFSET=100 svc dev. To ask the other: --url ${url}`,
+  });
+}
+
+/** A box that is busy answers within it. */
+const WHOSE_MS = 5_000;
 
 function defaultPort(env: Context['env']): number {
   const text = env.SVC_DEV_PORT_OFFSET || '0';

@@ -44,9 +44,9 @@ export const check = defineVerb({
     // Of src/schema.ts who compares it says more than the bundler.
     const others = problems.filter(({ file }) => !faults.some((fault) => fault.file === file));
     const values = deep ? await checkTypes(root, context) : [];
-    const { findUnawaited } = await import('@svc/compiler');
-    const unawaited = await findUnawaited({ root });
-    const all = [...others, ...unawaited, ...values, ...unmet, ...faults.map(toProblem)].filter(isFirst);
+    const { createLateChecks } = await import('@svc/compiler');
+    const late = await createLateChecks({ root }).find();
+    const all = [...others, ...late, ...values, ...unmet, ...faults.map(toProblem)].filter(isFirst);
     if (all.length > 0)
       throw problemsError('check_failed', all, {
         what: countOf(all.length, 'problem'),

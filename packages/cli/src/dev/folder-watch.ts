@@ -31,7 +31,8 @@ export function watchFolder({ root, onEvent, onBlind }: FolderWatchOptions): Fol
   const tree: FolderTree = { folders: new Map(), watch: createOpener(schedule, onBlind), emit: onEvent };
   const look = (path: string): void => {
     due.delete(path);
-    if (statOf(path)?.size === 0) due.set(path, setTimeout(() => lookNow(path), EMPTY_MS).unref());
+    const stats = statOf(path);
+    if (!stats || stats.size === 0) due.set(path, setTimeout(() => lookNow(path), EMPTY_MS).unref());
     else lookNow(path);
   };
   const lookNow = (path: string): void => {
@@ -54,7 +55,7 @@ export function watchFolder({ root, onEvent, onBlind }: FolderWatchOptions): Fol
 /** A save is several events; this is the quiet after the last one. */
 const SETTLE_MS = 2;
 
-/** A save empties the file and then writes it: how long an empty file may still be about to be written. */
+/** A save empties the file or takes it away, and then writes it: how long it may still be about to be written. */
 const EMPTY_MS = 100;
 
 function createOpener(

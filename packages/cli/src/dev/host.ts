@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
-import { addPlace, createScanner, syncWorkspace, WORKSPACE_ENVIRONMENT as ENVIRONMENT } from '@svc/compiler';
+import { createLateChecks, createScanner, syncWorkspace, WORKSPACE_ENVIRONMENT as ENVIRONMENT } from '@svc/compiler';
 import type { Problem, Program, WorkspaceConfig } from '@svc/runtime/host';
-import { formatProblem } from '../terminal/format.ts';
 import { shareRuntime } from '../workspace/share-runtime.ts';
-import { isFirst } from './banner.ts';
 import { openModules } from './modules.ts';
 import type { Modules } from './modules.ts';
+import { createReport } from './report.ts';
 import { createWatch, forgetModules, isAgentText } from './watch.ts';
 import type { Edit } from './watch.ts';
 
@@ -16,8 +15,11 @@ export interface Host {
   config(): WorkspaceConfig;
   /** What the last scan found wrong. */
   problems(): Problem[];
-  /** Says what is wrong, with what others found, unless it was said last; answers whether anything is. */
-  report(found: readonly Problem[]): boolean;
+  /**
+   * Says what is wrong, with what others found, and what no longer is; then looks for what is wrong and served all the same,
+   * which takes longer.
+   */
+  report(found: readonly Problem[]): void;
   /** Called after each edit with the program to swap in. */
   onChange(apply: (program: Program) => Promise<Applied>): void;
   /** From here on nothing is said: what is under way is cut off. */
@@ -40,6 +42,12 @@ export interface HostOptions {
 
 const CONFIG_FILE = 'svc.config.ts';
 
+/** For how long edits that follow each other may put off what is said of the first. */
+const QUIET_MS = 1_000;
+
+/** How often the files are looked at again while they change. */
+const TRIES = 3;
+
 /** Scans, writes the types and starts the module runner. Modules load when the box asks for them. */
 export async function openHost({ root, ...options }: HostOptions): Promise<Host> {
   let isStopped = false;
@@ -56,30 +64,76 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
   ]);
   let { manifest, problems } = first;
   let config = await loadConfig(root, modules, {});
-  let shown = '';
+  const late = createLateChecks({ root, scanner });
+  const reporter = createReport({ root, say });
+  // What does not load, and what does and is wrong.
+  let failed: readonly Problem[] = [];
+  let doubtful: readonly Problem[] = [];
+  let looking: Promise<void> | undefined;
+  let isDue = false;
+  // Edits that are in force and of which nothing was said yet.
+  let unsaid: { edits: Edit[]; since: number; before: Program['manifest'] } | undefined;
 
   const program = (): Program => ({ manifest, load: modules.load, isEdited: true });
 
   const list = (): Problem[] => [...problems, ...config.problems];
 
-  const report = (found: readonly Problem[]): boolean => {
-    const text = [...list(), ...found.map((one) => addPlace(root, one))].filter(isFirst).map(formatProblem).join('\n');
-    if (text !== '' && text !== shown) say(text);
-    shown = text;
-    return text !== '';
+  const showAll = (): void => reporter.show([...list(), ...failed, ...doubtful]);
+
+  /** Nothing waits for it. What was found is dropped when it is asked for again meanwhile. */
+  const lookLate = (): void => {
+    isDue = true;
+    looking ??= look().finally(() => (looking = undefined));
   };
 
-  const update = async (edits: Edit[]): Promise<void> => {
-    const started = performance.now();
-    const before = manifest;
+  const look = async (): Promise<void> => {
+    while (isDue) {
+      isDue = false;
+      try {
+        const found = await late.find();
+        if (isStopped) return;
+        if (isDue) continue;
+        doubtful = found;
+        showAll();
+        reporter.remind();
+      } catch (error) {
+        say(`The code cannot be checked: ${String(error)}`);
+      }
+    }
+  };
+
+  const report = (found: readonly Problem[]): void => {
+    failed = found;
+    showAll();
+    lookLate();
+  };
+
+  /** Whether what the scan found wrong is not what another one finds. */
+  const isChanged = async (): Promise<boolean> => {
+    if (problems.length === 0) return false;
+    const again = await syncWorkspace({ root, scanner });
+    return JSON.stringify(again.problems) !== JSON.stringify(problems);
+  };
+
+  const update = async (latest: Edit[], tries = 0): Promise<void> => {
+    const started = unsaid?.since ?? performance.now();
+    const edits = [...(unsaid?.edits ?? []), ...latest];
+    const before = unsaid?.before ?? manifest;
+    unsaid = { edits, since: started, before };
     forgetModules(
       modules.environment,
-      edits.flatMap((edit) => edit.modules),
+      latest.flatMap((edit) => edit.modules),
     );
     ({ manifest, problems } = await syncWorkspace({ root, scanner }));
     config = await loadConfig(root, modules, config.value);
-    const { problems: failed, left } = (await apply?.(program())) ?? { problems: [], left: [] };
-    if (report(failed)) return;
+    const applied = (await apply?.(program())) ?? { problems: [], left: [] };
+    // A checkout takes a file away and brings another: what was wrong between the two is said of neither.
+    if (watch.isBehind() && performance.now() - started < QUIET_MS) return;
+    if (tries < TRIES && (await isChanged())) return update([], tries + 1);
+    unsaid = undefined;
+    report(applied.problems);
+    if (list().length + failed.length > 0) return;
+    const { left } = applied;
     const known = new Set([before, manifest].flatMap(listFiles));
     const isReloaded = ({ file, modules: ids }: Edit): boolean => {
       const name = toName(root, file);
@@ -109,6 +163,8 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
     },
     async close() {
       await watch.close();
+      isStopped = true;
+      await looking;
       await modules.close();
     },
   };

@@ -12,8 +12,10 @@ import { findModelProblem } from './default-model.ts';
 import { useEnvFile } from './env-file.ts';
 import { readLogLevel } from './environment.ts';
 import { openHost } from './host.ts';
+import { mountOwnWorkspace } from './own-workspace.ts';
 import { readPorts } from './ports.ts';
 import type { DevPayload } from './payload.ts';
+import { describeProvider } from './provider-line.ts';
 import { checkFolder, readProject } from './project.ts';
 import { followFiles } from './reload.ts';
 import type { ReportAll } from './reload.ts';
@@ -103,6 +105,7 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
     isolate: forkSupervised({ root, env, port: options.port, stdout: options.json ? 2 : 1 }),
   });
   closer.add(() => box.close());
+  mountOwnWorkspace(box, root);
   mountDashboard(box, { slug, storage: boxOptions.storage });
   // The types are written before the first answer: an editor that waits for the port finds them.
   const host = await hosting;
@@ -167,19 +170,20 @@ function answer({
   reportAll();
   for (const line of formatMissing(missing)) say(line);
   // The provider is asked, which may take seconds: nothing waits for it.
-  const checkModel = () =>
-    findModelProblem(box).then(
-      (problem) => problem !== undefined && !isClosed && say(problem),
-      () => {}, // a box that is closing
-    );
+  const checkModel = async (): Promise<void> => {
+    for (const line of await describeProvider(box, options.root)) if (!isClosed) say(line);
+    const problem = await findModelProblem(box);
+    if (problem !== undefined && !isClosed) say(problem);
+  };
   let isClosed = false;
-  if (gate.open) void checkModel();
+  // What fails is a box that is closing.
+  if (gate.open) void checkModel().catch(() => {});
   else {
     for (const line of formatGateHelp(listener.url)) say(line);
     void box.gate.opened.then(() => {
       say(formatOpened({ agents: box.agentNames(), workflows: box.workflowNames() }));
       reportAll();
-      return checkModel();
+      return checkModel().catch(() => {});
     });
   }
   let finish = (_code: number): void => {};

@@ -22,6 +22,8 @@ export interface Watch {
   plugin: Plugin;
   /** Begins to hand out edits, those that came before included. */
   start(onEdits: OnEdits): void;
+  /** Whether edits came since the call that is under way, or was last. */
+  isBehind(): boolean;
   /** Stops watching; resolves when no call is under way. */
   close(): Promise<void>;
 }
@@ -75,6 +77,7 @@ export function createWatch({ environment, say }: WatchOptions): Watch {
       onEdits = handler;
       handOut();
     },
+    isBehind: () => waiting.length > 0,
     async close() {
       folders?.close();
       waiting = [];

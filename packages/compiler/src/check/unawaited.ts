@@ -4,6 +4,7 @@ import type { Modules, Reached } from '../reach.ts';
 import type { CallFacts } from '../replay-facts.ts';
 import { isWait } from '../replay-table.ts';
 import { createScanner } from '../scan.ts';
+import type { Scan } from '../scan.ts';
 import { toProblems } from './frame.ts';
 import type { FoundIn } from './frame.ts';
 
@@ -12,7 +13,11 @@ import type { FoundIn } from './frame.ts';
  * not await. Such a workflow runs; `void` before the call says that it is meant.
  */
 export async function findUnawaited({ root }: { root: string }): Promise<Problem[]> {
-  const { files, links } = await createScanner({ root }).scan();
+  return toProblems(root, checkUnawaited(await createScanner({ root }).scan()));
+}
+
+/** The same of a scan. */
+export function checkUnawaited({ files, links }: Scan): FoundIn[] {
   const modules: Modules = {
     read: (file) => files[file],
     resolve: (importer, specifier) => links[importer]?.[specifier],
@@ -31,7 +36,7 @@ export async function findUnawaited({ root }: { root: string }): Promise<Problem
           column,
         });
       }
-  return toProblems(root, [...found.values()]);
+  return [...found.values()];
 }
 
 // --- internal ---

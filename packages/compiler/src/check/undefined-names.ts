@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { findText, listFolder } from '../files.ts';
 import type { FreeName } from '../free-names.ts';
+import { explainMissing, listOffered, listTaken, parseFile } from '../missing-export.ts';
+import { loadParser } from '../parse.ts';
 import type { Scan } from '../scan.ts';
 import type { FoundIn } from './frame.ts';
 
@@ -8,7 +10,7 @@ import type { FoundIn } from './frame.ts';
  * Names of workflow files that nothing declares. Only where that is certain: whatever may define a global, in any file
  * of the workspace, keeps it silent. Nothing is read unless there is such a name.
  */
-export function checkUndefinedNames({ workflows, files }: Scan, root: string): FoundIn[] {
+export function checkUndefinedNames({ workflows, files, links }: Scan, root: string): FoundIn[] {
   const suspects = workflows.flatMap(({ file }) => (files[file]?.freeNames ?? []).map((free) => ({ file, free })));
   if (suspects.length === 0) return [];
   const texts = listTexts(root, Object.keys(files));
@@ -16,7 +18,7 @@ export function checkUndefinedNames({ workflows, files }: Scan, root: string): F
   const declaring = texts.filter((text) => DECLARES.test(text));
   return suspects
     .filter(({ file, free }) => !isGuarded(free.name, join(root, file)) && !declaring.some(mentions(free.name)))
-    .map(({ file, free }) => toFound(file, free));
+    .map(({ file, free }) => findMisspelled(root, { file, free, links }) ?? toFound(file, free));
 }
 
 // --- internal ---
@@ -54,6 +56,25 @@ function mentions(name: string): (text: string) => boolean {
 
 function escape(name: string): string {
   return name.replaceAll('$', '\\$');
+}
+
+/** What it nearly is may be an import that leads to nothing: then it is the import that is misspelt. */
+function findMisspelled(
+  root: string,
+  { file, free, links }: { file: string; free: FreeName } & Pick<Scan, 'links'>,
+): FoundIn | undefined {
+  const { name, near } = free;
+  if (near === undefined) return undefined;
+  const parse = loadParser();
+  const own = parseFile(root, file, parse);
+  const taken = own && listTaken(own).find((one) => one.name === near);
+  const module = taken && links[file]?.[taken.specifier];
+  const other = module === undefined ? undefined : parseFile(root, module, parse);
+  if (!taken || module === undefined || !other) return undefined;
+  const { names } = listOffered(other);
+  if (names.includes(near) || !names.includes(name)) return undefined;
+  const { line, column } = taken;
+  return { code: 'export_missing', message: explainMissing(module, near, names), file, line, column };
 }
 
 function toFound(file: string, { name, near, line, column }: FreeName): FoundIn {

@@ -11,7 +11,7 @@ export function nextFire(cron: string, timeZone: string | null, now: number): nu
   const fields = cron.trim().split(/\s+/);
   if (fields.length !== 5)
     throw new RangeError(`The schedule "${cron}" must have five fields: minute, hour, day, month, day of the week.`);
-  const next = ask(cron, () => {
+  const next = ask(cron, timeZone, () => {
     if (timeZone === null || EVERY_HOUR.test(fields[1] ?? '')) return nextReal(cron, timeZone ?? 'UTC', now);
     return nextNamed(cron, createZone(timeZone), now);
   });
@@ -25,11 +25,50 @@ const EVERY_HOUR = /^(\*|\*\/1|0-23)$/;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MINUTE_MS = 60_000;
 
-function ask<T>(cron: string, work: () => T): T {
+function ask<T>(cron: string, timeZone: string | null, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new RangeError(`The schedule "${cron}" is not usable: ${(error as Error).message}`, { cause: error });
+    throw new RangeError(`The schedule "${cron}" is not usable: ${explain(cron, timeZone, error)}`, { cause: error });
+  }
+}
+
+/** What each field may be, in their order. */
+const FIELDS = [
+  { name: 'minute', range: '0 to 59' },
+  { name: 'hour', range: '0 to 23' },
+  { name: 'day of the month', range: '1 to 31' },
+  { name: 'month', range: '1 to 12, or jan to dec' },
+  { name: 'day of the week', range: '0 to 7, where 0 and 7 are Sunday, or sun to sat' },
+];
+
+/** The field that is wrong when it stands alone, else the zone, else what the parser says. */
+function explain(cron: string, timeZone: string | null, error: unknown): string {
+  const fields = cron.trim().split(/\s+/);
+  const at = FIELDS.findIndex(
+    (_, index) => !isUsable(FIELDS.map((_one, i) => (i === index ? fields[i] : '*')).join(' ')),
+  );
+  const field = FIELDS[at];
+  if (field)
+    return `"${fields[at]}" is no ${field.name}. Use ${field.range}; with ranges (1-5), lists (1,3) and steps (*/2).`;
+  if (timeZone !== null && !isZone(timeZone))
+    return `There is no time zone "${timeZone}". Use a name such as Europe/Madrid.`;
+  return (error as Error).message;
+}
+
+function isUsable(cron: string): boolean {
+  try {
+    return Boolean(new Cron(cron, { paused: true }));
+  } catch {
+    return false;
+  }
+}
+
+function isZone(timeZone: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone }));
+  } catch {
+    return false;
   }
 }
 

@@ -67,8 +67,11 @@ function runIdOf({ metadata }: ChatEvent): string | undefined {
 
 function toError({ code, message, ...event }: ChatEvent): CliError {
   const runId = runIdOf(event as ChatEvent);
-  // The code may be that of the provider, which no table here has.
-  const suggestion = findSuggestion(String(code)) ?? (runId && `See what was asked with: svc why ${runId}`);
+  // The code may be that of the provider, which means something else by it than this box does.
+  const isOfProvider = String(message).startsWith('The model provider ');
+  const suggestion =
+    findSuggestion(isOfProvider ? 'model_provider_failed' : String(code)) ??
+    (runId && `See what was asked with: svc why ${runId}`);
   return new CliError(String(code), String(message), suggestion === undefined ? {} : { suggestion });
 }
 

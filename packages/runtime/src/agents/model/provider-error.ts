@@ -35,7 +35,9 @@ export function toProviderError(error: unknown, provider: ProviderSettings): unk
     return new ProviderError(shownStatus, DEFAULT_CODE, explainStatus(status), retryAfterOf(error));
   const message = messageOf(body);
   const without = status === 404 ? `no message. ${BASE}` : 'no message.';
-  const shown = message === undefined ? without : clean(message, provider);
+  const said = message === undefined ? without : clean(message, provider);
+  // A provider that knows no such model says so; else the address is short of what it should be.
+  const shown = status === 404 && message !== undefined && !/model/i.test(said) ? `${endSentence(said)} ${BASE}` : said;
   return new ProviderError(
     shownStatus,
     isCode(code) ? clean(code, provider) : DEFAULT_CODE,
@@ -99,6 +101,10 @@ export function isPassing(error: unknown): boolean {
 }
 
 // --- internal ---
+
+function endSentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
 
 /** Some providers repeat the status there, which says nothing. */
 function isCode(code: unknown): code is string {

@@ -1,0 +1,49 @@
+import type { Box } from '@svc/runtime/host';
+import { ENV_FILE, readEnvFile } from './env-file.ts';
+
+const VARIABLE = 'MODEL_PROVIDER_BASE_URL';
+
+interface Provider {
+  baseUrl: string | null;
+  source: 'environment' | 'stored' | null;
+}
+
+/** Which provider is in force, with its address and where that is from, and what is wrong with it. None: there is no provider. */
+export async function describeProvider(box: Pick<Box, 'request'>, root: string): Promise<string[]> {
+  const answer = await box.request('/api/model-provider');
+  if (!answer.ok) return [];
+  const { baseUrl, source } = (await answer.json()) as Provider;
+  if (baseUrl === null) return [];
+  const isOfFile = source === 'environment' && readEnvFile(root).values[VARIABLE] === baseUrl;
+  const problem = await findProblem(box, baseUrl);
+  return [
+    `Model provider: ${baseUrl} (${explainSource(source, isOfFile)})`,
+    ...(problem === undefined ? [] : [`${problem} ${adviseSource(source, isOfFile)}`]),
+  ];
+}
+
+// --- internal ---
+
+function explainSource(source: Provider['source'], isOfFile: boolean): string {
+  if (isOfFile) return `${VARIABLE} of ${ENV_FILE}`;
+  if (source === 'environment') return `${VARIABLE} of the environment`;
+  return `stored in this box earlier; neither the environment nor ${ENV_FILE} sets ${VARIABLE}`;
+}
+
+function adviseSource(source: Provider['source'], isOfFile: boolean): string {
+  if (source === 'stored') return 'Set another one: svc provider set <address>';
+  return `Correct ${VARIABLE} ${isOfFile ? `in ${ENV_FILE}` : 'in the environment'}, and start svc dev again.`;
+}
+
+/** It is asked for its models, which `svc provider models` does too; one that has no such list may be well. */
+async function findProblem(box: Pick<Box, 'request'>, baseUrl: string): Promise<string | undefined> {
+  const answer = await box.request('/api/models');
+  if (answer.ok) return undefined;
+  const { message = '', details } = (await answer.json()) as { message?: string; details?: { status?: number | null } };
+  const status = details?.status;
+  if (status === null || status === 401 || status === 403) return message;
+  const isBare = new URL(baseUrl).pathname === '/';
+  return status === 404 && isBare
+    ? 'The model provider answered 404: its address must end in what stands before /chat/completions, such as /v1.'
+    : undefined;
+}
