@@ -11,7 +11,7 @@ import { eventually } from './e2e/_setup.ts';
 import type { Box, Run, Workspace } from './e2e/_setup.ts';
 
 const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript' };
-const REFUND = 'tool:request_refund {"orderId":"A-1","cents":500,"reason":"Dented."}; say:I have asked.';
+const REFUND = 'tool:request_refund {"orderId":"A-2","cents":500,"reason":"Dented."}; say:I have asked.';
 
 /** Builds the page of the refund desk with Vite, as the guide has it, and goes through what it says in a browser. */
 export async function chatWithDesk(browser: string, workspace: Workspace, box: Box): Promise<void> {
@@ -26,12 +26,12 @@ export async function chatWithDesk(browser: string, workspace: Workspace, box: B
   await page.goto(url);
   await say(page, REFUND);
   await untilSeen(page, 'Approve');
-  expect(await see(page)).toContain('request_refund');
+  expect(await see(page)).toContain('Ask for this refund? request_refund');
   await eventually(() => press(page, 'Approve'));
   await untilSeen(page, 'I have asked.');
   expect(await see(page)).toContain('request_refund {"asked":true,"cents":500}');
   const { items } = await box.get<{ items: Run[] }>('/api/runs?name=refund');
-  expect(items[0]).toMatchObject({ input: { orderId: 'A-1', cents: 500, reason: 'Dented.' } });
+  expect(items[0]).toMatchObject({ input: { orderId: 'A-2', cents: 500, reason: 'Dented.' } });
   // Loaded again, the chat is where it was.
   await page.goto('about:blank');
   await page.goto(url);

@@ -43,6 +43,8 @@ interface Guide {
   model: boolean;
   /** The page edits files, and svc dev says what it makes of it. */
   edits?: true;
+  /** The page begins with a workspace that is made, with its svc.config.ts. */
+  isMade?: true;
   /** What the page says of a browser; `path` is that of one. */
   browse?: (path: string, page: Page) => Promise<void>;
   /** What must hold after each block that is run, in the order of the page. */
@@ -56,6 +58,7 @@ const NOT_RUN: Record<string, string> = {
   'README.md#serve': 'stays; e2e/published.test.ts runs it',
   'README.md#test': 'runs this test',
   'start.md#prepare': 'an alias of the shell; runBlock puts the same command into the path',
+  'start.md#alias': 'an alias of the shell; runBlock puts the same command into the path',
   'start.md#create': 'needs a registry, and asks; e2e/published.test.ts and create/test/terminal.test.ts run it',
   'start.md#serve': 'stays; e2e/published.test.ts runs it',
   'start.md#first': 'a conversation; e2e/published.test.ts sends it one message',
@@ -64,7 +67,7 @@ const NOT_RUN: Record<string, string> = {
   'first-workspace.md#create': 'needs a registry; e2e/published.test.ts runs it on one',
   'start.md#model': 'stays; the same server runs in this process',
   ...Object.fromEntries(
-    ['clone', 'gate', 'say', 'chat', 'talk', 'add', 'start'].map((name) => [
+    ['clone', 'gate', 'guide', 'say', 'chat', 'talk', 'add', 'start'].map((name) => [
       `start.md#${name}`,
       'e2e/scaffold.test.ts runs it',
     ]),
@@ -151,15 +154,24 @@ const GUIDES: Guide[] = [
     file: 'docs/guide/refund-desk.md',
     model: true,
     edits: true,
+    isMade: true,
     browse: (path, { workspace, box }) => chatWithDesk(path, workspace, box),
     facts: {
-      small({ stdout }) {
+      async small({ stdout }, { box }) {
+        expect(stdout).toMatch(/Started refund: run \S+/);
+        await untilWaiting(box, 'webhook');
+      },
+      confirm({ stdout }) {
         expect(stdout).toContain('"refunded": 1900');
         // The bank was busy once.
         expect(stdout).toMatch(/\tpay\tcompleted\t2\t/);
         expect(stdout).toContain('releaseOrder');
       },
-      large({ stdout }) {
+      async large({ stdout }, { box }) {
+        expect(stdout).toMatch(/Started refund: run \S+/);
+        await untilWaiting(box, 'approval');
+      },
+      reject({ stdout }) {
         expect(stdout).toContain('Refund 240.00 for A-2?');
         expect(stdout).toContain('"message":"The refund was rejected: It came on time."');
       },
@@ -994,13 +1006,14 @@ const GUIDES: Guide[] = [
 
 const rig = useRig();
 
-describe.each(GUIDES)('$file', ({ file, model, edits, facts, browse }) => {
+describe.each(GUIDES)('$file', ({ file, model, edits, isMade, facts, browse }) => {
   const blocks = readBlocks(file);
   const run = blocks.filter(({ name }) => Object.hasOwn(facts, name));
   const page = {} as Page;
 
   beforeAll(async () => {
     page.workspace = await makePageWorkspace(rig, file);
+    if (isMade) page.workspace.write('svc.config.ts', readText('templates/empty/svc.config.ts'));
     page.box = await bootPage(rig, page.workspace, { model });
     return async () => void (await page.box.stop());
   });
@@ -1126,6 +1139,18 @@ describe('the pages', () => {
 });
 
 // --- internal ---
+
+/** The newest refund waits, as a reader sees it in the list before they go on. */
+async function untilWaiting(box: Box, kind: string): Promise<void> {
+  await eventually(
+    async () => {
+      const { items } = await box.get<{ items: Run[] }>('/api/runs?name=refund&limit=1');
+      const { reasons } = await box.get<{ reasons: object[] }>(`/api/runs/${items[0]?.runId}/why`);
+      return items[0]?.status === 'waiting' && JSON.stringify(reasons).includes(kind);
+    },
+    { within: 30_000 },
+  );
+}
 
 function toAgentFile(name: string): string {
   return `deep-agents/${name}/index.ts`;

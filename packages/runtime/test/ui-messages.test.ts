@@ -62,6 +62,21 @@ describe('a chat of useChat', () => {
     );
   });
 
+  test('shows a call that failed in one state, as it happens and after a reload', async () => {
+    const { chat, url } = await openUi(boxes);
+    const one = chat('failed');
+    await one.sendMessage({ text: 'tool:add {"a": "one", "b":2}; say:no' });
+    const failed = { type: 'tool-add', state: 'output-error', errorText: expect.stringContaining('add') };
+    const [, live] = partsOf(one);
+    expect(live).toMatchObject(failed);
+    const messages = await readChat(url, 'failed');
+    expect(partsOf({ messages })[1]).toEqual(live);
+    // What is kept for people is none of the model's.
+    const again = chat('failed', { messages });
+    await again.sendMessage({ text: 'say:again' });
+    expect(textOf(again)).toBe('again');
+  });
+
   test('is refused before a run where a parameter is of another type, and takes no place of a stream', async () => {
     const { box } = await openUi(boxes);
     const url = `${await box.listen()}/ui/v1/agents/helper`;
@@ -182,6 +197,21 @@ describe('a call that waits', () => {
       );
     }
     expect(calls.map(({ tool }) => tool)).toEqual(['refund']);
+  });
+
+  test('is refused after a reload, too', async () => {
+    const { chat, url } = await openUi(boxes);
+    const one = chat('refused', { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses });
+    await one.sendMessage({ text: 'tool:refund {"order":"A","amount":5}; say:done' });
+    const { approval } = partsOf(one)[1] as { approval: { id: string } };
+    await one.addToolApprovalResponse({ id: approval.id, approved: false });
+    await until(() => textOf(one) === 'done' && one.status === 'ready', WAIT_MS);
+    const isCall = ({ type }: { type: string }) => type === 'tool-refund';
+    expect(partsOf(one).find(isCall as never)).toMatchObject({ state: 'output-denied' });
+    expect(partsOf({ messages: await readChat(url, 'refused') }).find(isCall as never)).toMatchObject({
+      state: 'output-denied',
+      approval: { approved: false },
+    });
   });
 });
 

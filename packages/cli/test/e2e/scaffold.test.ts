@@ -183,10 +183,12 @@ describe('docs/guide/start.md', () => {
     empty(above);
     expect(await run('clone', above)).toMatch(/^Created shop in /);
     expect(above.read('shop/.env')).toBe(`MODEL_PROVIDER_BASE_URL=${rig.model().url}\n`);
-    const workspace = await scaffold('workflow-agent');
+    const workspace = await scaffold('agent');
     expect(workspace.read('AGENTS.md').split('\n').slice(1)).toEqual(above.read('shop/AGENTS.md').split('\n').slice(1));
     const box = await workspace.boot({ model: false });
     await run('gate', workspace);
+    await run('guide', workspace);
+    await eventually(async () => (await box.fetch('/api/workflows/guide')).status === 200, { within: 30_000 });
     expect(await run('say', workspace)).toBe('Hello from the terminal.\n');
     expect(await run('chat', workspace)).toContain('Hello from the guide.');
     expect(await run('talk', workspace)).toContain('"output":{"text":"One two three.","words":3}');

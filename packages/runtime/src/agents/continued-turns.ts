@@ -6,11 +6,12 @@ import type { JournalRecord } from '../engine/journal/record.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { startedByOf } from '../engine/started-by.ts';
+import { toChatMessage } from './model/messages.ts';
 import type { ChatMessage } from './model/messages.ts';
 import { readResults, toRecordedMessages } from './reading/recorded-messages.ts';
 import { listTasks } from './reading/task-runs.ts';
 import { resultIdOf } from './turn/ids.ts';
-import type { ConversationMessage, TurnInput } from './turn/input.ts';
+import type { TurnInput } from './turn/input.ts';
 import type { TurnOutput } from './turn/options.ts';
 import { isAnsweredApart } from './turn/run-task.ts';
 
@@ -69,9 +70,7 @@ async function readKept(
   const input = decode(recorded) as TurnInput;
   if (input.session) return [];
   const records = await journal.getRecords(runId);
-  const messages = toRecordedMessages(runId, input, records).map(
-    ({ id: _id, reasoning: _kept, ...message }: ConversationMessage) => message as ChatMessage,
-  );
+  const messages = toRecordedMessages(runId, input, records).map(toChatMessage);
   // A box before recorded the answer of a sub-agent with the next call of the model; where the turn ended before, as its run's end.
   const known = readResults(records);
   const last = messages.findLast(({ role }) => role === 'assistant');

@@ -32,7 +32,16 @@ export type TurnEvent =
   | { type: 'tool.args'; callId: string; delta: string }
   | { type: 'tool.end'; callId: string; args: string }
   /** Of a call the box ran, also of one that waited for a person. `messageId`: the tool message that carries it. */
-  | { type: 'tool.result'; callId: string; messageId: string; content: string; isError: boolean; durationMs: number }
+  | {
+      type: 'tool.result';
+      callId: string;
+      messageId: string;
+      content: string;
+      isError: boolean;
+      /** The approval that was rejected, for which the call was not run. */
+      rejected?: string;
+      durationMs: number;
+    }
   | ({ type: 'interrupt' } & Interrupt)
   /** What the agent keeps beside its messages: its plan, its files. */
   | { type: 'state'; snapshot: Record<string, unknown> }

@@ -13,6 +13,17 @@ export type ChatMessage =
   | { role: 'assistant'; content: unknown; tool_calls?: ProviderToolCall[] }
   | { role: 'tool'; content: unknown; tool_call_id: string };
 
+/** What the box keeps of a message for people and clients, and sends to no provider. */
+export interface KeptMembers {
+  id?: string;
+  /** What the model thought before it said this. */
+  reasoning?: string;
+  /** Of the answer to a call: it says why there is no result. */
+  isError?: true;
+  /** With `isError`: the approval that was rejected, for which the call was not run. */
+  rejected?: string;
+}
+
 interface ProviderToolCall {
   id: string;
   type: 'function';
@@ -42,8 +53,8 @@ export function toMessages(value: unknown, { keepsHistory = false } = {}): ChatM
  * dropped: a provider refuses them, and calls the box ran come back from clients exactly so. Results stand directly
  * after their calls, whatever was put between.
  */
-export function pairToolCalls(given: readonly (ChatMessage & { id?: string; reasoning?: string })[]): ChatMessage[] {
-  const plain = given.map(({ id: _id, reasoning: _kept, ...message }) => message as ChatMessage);
+export function pairToolCalls(given: readonly (ChatMessage & KeptMembers)[]): ChatMessage[] {
+  const plain = given.map(toChatMessage);
   return plain.flatMap((message, index): ChatMessage[] => {
     if (message.role === 'tool') return [];
     if (message.role !== 'assistant') return [message];
@@ -55,6 +66,12 @@ export function pairToolCalls(given: readonly (ChatMessage & { id?: string; reas
     const { tool_calls: _dropped, ...rest } = message;
     return isEmpty(rest.content) ? [] : [rest];
   });
+}
+
+/** The message as a provider takes it. */
+export function toChatMessage(message: ChatMessage & KeptMembers): ChatMessage {
+  const { id: _id, reasoning: _thought, isError: _failed, rejected: _rejected, ...plain } = message;
+  return plain as ChatMessage;
 }
 
 /** The assistant message of a finished model call. */

@@ -7,13 +7,13 @@ import type { RecordedModelCall, SummaryPlace } from '../turn/compaction.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { toAssistantMessage } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
-import { resultIdOf } from '../turn/ids.ts';
 import { DECIDED, toDecided } from '../turn/held-reply.ts';
 import type { Decided } from '../turn/held-reply.ts';
 import type { RecordedAnswer, ToolAnswer } from '../turn/recorded-answer.ts';
 import { withReasoning } from '../turn/input.ts';
 import type { ConversationMessage, TurnInput } from '../turn/input.ts';
 import { messageIdOf } from '../turn/ids.ts';
+import { toMessage } from '../turn/tool-answer.ts';
 import { addUsage } from '../events/usage.ts';
 
 /** What a turn has added to its conversation so far, of what is recorded: the session has it once the turn ends. */
@@ -27,7 +27,10 @@ export function toRecordedMessages(
     ...input.messages,
     ...readReplies(input, records).flatMap((reply, index) => [
       withReasoning(toAssistantMessage(reply, messageIdOf(runId, index + 1)), reply),
-      ...reply.toolCalls.flatMap(({ id }) => toResultMessage(id, results.get(id))),
+      ...reply.toolCalls.flatMap(({ id }) => {
+        const result = results.get(id);
+        return result ? [toMessage({ id }, result)] : [];
+      }),
     ]),
   ];
 }
@@ -92,8 +95,4 @@ function readDecisions(records: readonly JournalRecord[]): Decided[] {
   return records
     .filter(({ kind, stepId, event }) => kind === 'step' && stepId === DECIDED && event === 'done')
     .map(({ output }) => decode(output ?? '') as Decided);
-}
-
-function toResultMessage(callId: string, result: RecordedResult | undefined): ConversationMessage[] {
-  return result ? [{ id: resultIdOf(callId), role: 'tool', content: result.content, tool_call_id: callId }] : [];
 }

@@ -59,7 +59,7 @@ export async function runApproved(
   const answer = await approval.answer;
   turn.decided(approval.token);
   if (!answer.approved && call.name === CONFIRM_TOOL && options.agent.name === COPILOT_AGENT) turn.isRefused = true;
-  if (!answer.approved) return answerCall(turn, call, failed(toRefusal(call, answer)));
+  if (!answer.approved) return answerCall(turn, call, { ...failed(toRefusal(call, answer)), rejected: approval.token });
   return runCall(turn, answer.input === null ? call : { ...call, arguments: JSON.stringify(answer.input) });
 }
 

@@ -1,6 +1,6 @@
 import type { AgentState } from '../../tools/state.ts';
 import type { Usage } from '../events/turn-events.ts';
-import { pairToolCalls } from '../model/messages.ts';
+import { pairToolCalls, toChatMessage } from '../model/messages.ts';
 import type { ChatMessage } from '../model/messages.ts';
 import { toNote, toPast } from './compaction.ts';
 import type { Past } from './compaction.ts';
@@ -43,8 +43,7 @@ export class TurnConversation {
 
   add(message: ConversationMessage): void {
     for (const id of callIdsOf(message)) this.#callIds.add(id);
-    const { id: _id, reasoning: _kept, ...plain } = message;
-    this.#messages.push(plain);
+    this.#messages.push(toChatMessage(message));
     this.#added.push(message);
   }
 

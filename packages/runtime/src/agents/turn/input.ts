@@ -1,14 +1,10 @@
 import type { HeldBy } from '../../approvals/held-text.ts';
 import type { ValueDigest } from '../../engine/journal/digest.ts';
-import type { ChatMessage } from '../model/messages.ts';
+import type { ChatMessage, KeptMembers } from '../model/messages.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 
 /** A message of a conversation, as the box keeps it. Ids are stable: a client that replays them is recognised. */
-export type ConversationMessage = ChatMessage & {
-  id: string;
-  /** What the model thought before it said this. Kept for people to read, and never sent to a provider. */
-  reasoning?: string;
-};
+export type ConversationMessage = ChatMessage & KeptMembers & { id: string };
 
 /** What stands for the older messages of a conversation when the model is called. The messages themselves stay. */
 export interface ConversationSummary {

@@ -4,6 +4,8 @@ import type { HeldBy } from '../../approvals/held-text.ts';
 export interface ToolAnswer {
   content: string;
   isError: boolean;
+  /** The approval that was rejected, for which the call was not run. Absent: there is none. */
+  rejected?: string;
 }
 
 /** As it is recorded. `held`: what the tool has answered, which a guardrail holds; the rest stands for it. */

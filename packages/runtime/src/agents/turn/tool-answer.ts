@@ -54,8 +54,16 @@ export function emitResult(turn: ToolTurn, call: ToolCall, result: ToolAnswer & 
   turn.options.emit({ type: 'tool.result', callId: call.id, messageId: resultIdOf(call.id), ...result });
 }
 
-export function toMessage(call: ToolCall, { content }: ToolAnswer): ConversationMessage {
-  return { id: resultIdOf(call.id), role: 'tool', content, tool_call_id: call.id };
+export function toMessage({ id }: Pick<ToolCall, 'id'>, answer: ToolAnswer): ConversationMessage {
+  const { content, isError, rejected } = answer;
+  return {
+    id: resultIdOf(id),
+    role: 'tool',
+    content,
+    tool_call_id: id,
+    ...(isError ? { isError } : {}),
+    ...(rejected === undefined ? {} : { rejected }),
+  };
 }
 
 export function notJson(call: ToolCall, reason: string): ToolAnswer {

@@ -45,7 +45,7 @@ export function toUiMessages(messages: readonly ConversationMessage[]): UiMessag
     const { id, role, content } = message;
     const last = shown.at(-1);
     if (role === 'user' && !id.endsWith('-repair')) shown.push({ id, role, parts: toParts(content) });
-    if (role === 'tool') answer(calls.get(message.tool_call_id), toText(content));
+    if (role === 'tool') answer(calls.get(message.tool_call_id), message);
     if (role !== 'assistant' || isSilent(message)) continue;
     const parts = toStepParts(message);
     for (const part of parts.filter(isCall)) calls.set(part.toolCallId, part);
@@ -185,7 +185,15 @@ function toStepParts(message: ConversationMessage & { role: 'assistant' }): UiPa
 }
 
 /** Of a call that the client runs itself there is no answer until it has sent one. */
-function answer(call: UiCallPart | undefined, text: string): void {
+function answer(call: UiCallPart | undefined, { content, isError, rejected }: ConversationMessage): void {
   if (!call) return;
-  Object.assign(call, { state: 'output-available', output: toValue(text), providerExecuted: true });
+  const text = toText(content);
+  Object.assign(call, {
+    providerExecuted: true,
+    ...(rejected !== undefined
+      ? { state: 'output-denied', approval: { id: rejected, approved: false } }
+      : isError
+        ? { state: 'output-error', errorText: text }
+        : { state: 'output-available', output: toValue(text) }),
+  });
 }

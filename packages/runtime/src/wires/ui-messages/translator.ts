@@ -59,11 +59,12 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
     begunCalls.set(toolCallId, { ...call, messageId });
     return [...step, { type: 'tool-input-start', ...call }];
   };
-  const toResult = (id: string, toolCallId: string, result: { content: unknown; isError: boolean }): UiChunk[] => {
+  const toResult = (id: string, toolCallId: string, result: ToolResult): UiChunk[] => {
     if (had.has(id) || !calls.has(toolCallId)) return [];
     had.add(id);
     const first = start(undefined);
-    if (denied.has(toolCallId)) return [...first, { type: 'tool-output-denied', toolCallId }];
+    if (denied.has(toolCallId) || result.rejected !== undefined)
+      return [...first, { type: 'tool-output-denied', toolCallId }];
     const text = toText(result.content);
     return [
       ...first,
@@ -126,7 +127,7 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
     translate: (event) => handlers[event.type as Translated]?.(event as never) ?? [],
     restate: (messages) =>
       messages.flatMap((one) => {
-        if (one.role === 'tool') return toResult(one.id, one.tool_call_id, { content: one.content, isError: false });
+        if (one.role === 'tool') return toResult(one.id, one.tool_call_id, { ...one, isError: one.isError === true });
         if (one.role !== 'assistant' || isSilent(one) || !message.restart(one.id)) return [];
         const chunks = restateAnswer(one);
         had.add(one.id);
@@ -149,6 +150,13 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
 
 type Translated = Exclude<TurnEvent['type'], 'finish' | 'error' | 'text.logprobs'>;
 type Handlers = { [T in Translated]: (event: Extract<TurnEvent, { type: T }>) => UiChunk[] };
+
+interface ToolResult {
+  content: unknown;
+  isError: boolean;
+  /** The approval that was rejected. */
+  rejected?: string;
+}
 
 const FINISH_REASONS: Record<Exclude<FinishReason, 'cancelled'>, UiFinishReason> = {
   stop: 'stop',
