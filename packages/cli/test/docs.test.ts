@@ -159,7 +159,7 @@ const GUIDES: Guide[] = [
     facts: {
       async small({ stdout }, { box }) {
         expect(stdout).toMatch(/Started refund: run \S+/);
-        await untilWaiting(box, 'webhook');
+        await untilWaiting(box, 'refund', 'webhook');
       },
       confirm({ stdout }) {
         expect(stdout).toContain('"refunded": 1900');
@@ -169,7 +169,7 @@ const GUIDES: Guide[] = [
       },
       async large({ stdout }, { box }) {
         expect(stdout).toMatch(/Started refund: run \S+/);
-        await untilWaiting(box, 'approval');
+        await untilWaiting(box, 'refund', 'approval');
       },
       reject({ stdout }) {
         expect(stdout).toContain('Refund 240.00 for A-2?');
@@ -709,6 +709,9 @@ const GUIDES: Guide[] = [
       jobs({ stdout }) {
         expect(stdout).toMatch(/digest.*0 8 \* \* 1-5/);
       },
+      async buy(_, { box }) {
+        await untilWaiting(box, 'purchase', 'approval');
+      },
       approve({ stdout }) {
         expect(stdout).toMatch(/^Approved \S+: Buy desk for 400\?$/m);
         expect(stdout).toContain('"output":{"bought":true,"note":"Go."}');
@@ -1140,11 +1143,11 @@ describe('the pages', () => {
 
 // --- internal ---
 
-/** The newest refund waits, as a reader sees it in the list before they go on. */
-async function untilWaiting(box: Box, kind: string): Promise<void> {
+/** The newest run waits for this, as a reader sees it in a list before they go on. */
+async function untilWaiting(box: Box, workflow: string, kind: string): Promise<void> {
   await eventually(
     async () => {
-      const { items } = await box.get<{ items: Run[] }>('/api/runs?name=refund&limit=1');
+      const { items } = await box.get<{ items: Run[] }>(`/api/runs?name=${workflow}&limit=1`);
       const { reasons } = await box.get<{ reasons: object[] }>(`/api/runs/${items[0]?.runId}/why`);
       return items[0]?.status === 'waiting' && JSON.stringify(reasons).includes(kind);
     },
