@@ -64,7 +64,16 @@ function toTurnEvents(messages: readonly ConversationMessage[], clientTools: rea
     const { id: messageId, content } = message;
     if (message.role === 'tool') {
       const { tool_call_id: callId } = message;
-      return [{ type: 'tool.result', callId, messageId, content: toText(content), isError: message.isError === true, durationMs: 0 }];
+      return [
+        {
+          type: 'tool.result',
+          callId,
+          messageId,
+          content: toText(content),
+          isError: message.isError === true,
+          durationMs: 0,
+        },
+      ];
     }
     if (message.role !== 'assistant') return [];
     const { tool_calls: calls = [] } = message;
