@@ -100,7 +100,10 @@ export const CLI_CODES = {
   schema_unclear: { exitCode: EXIT.generic, meaning: 'A change of src/schema.ts that is not written by itself.' },
   migrations_invalid: { exitCode: EXIT.generic, meaning: '.svc/migrations is incomplete or cannot be read.' },
   contract_invalid: { exitCode: EXIT.generic, meaning: 'The workspace needs what the box does not offer.' },
-  dev_not_running: { exitCode: EXIT.noTarget, meaning: 'No dev runtime answers on its address.' },
+  dev_not_running: {
+    exitCode: EXIT.noTarget,
+    meaning: 'No dev runtime answers on its address, or that of another workspace does.',
+  },
   no_deployment: {
     exitCode: EXIT.noTarget,
     meaning: '--agent names no registered deployment, or nothing answers on --url.',
@@ -284,6 +287,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   agent_guardrail_blocked: 'Ask in other words, or ask an owner or admin to change the guardrail.',
   workflow_guardrail_blocked: 'Change the input, or ask an owner or admin to change the guardrail.',
   workflow_compile_failed: 'Fix the error `svc dev` prints for this workflow; it reloads when the file is saved.',
+  workflow_busy: 'See which run is not over with `svc runs list`, and start again when it is.',
   workflow_runtime_not_armed: 'Run `svc provider set <address>` to set a model provider.',
   invalid_cursor: 'Leave --cursor out to start from the first page.',
   model_provider_failed: 'Call the provider once with `svc provider test`, and once with --model <model>.',

@@ -132,7 +132,7 @@ describe('a conversation', () => {
     const ask = (amount: number) => `tool:refund {"amount":${amount}}\nsay:Done.`;
     const result = await type(
       ['support'],
-      [ask(1), 'perhaps', 'approve', ask(2), 'e', '{"amount"', '{"amount":3}', ask(4), 'r', 'Too much.'],
+      [ask(1), 'perhaps', 'y', ask(2), 'e', '{"amount"', '{"amount":3}', ask(4), 'r', 'Too much.'],
     );
     expect(refunded).toEqual([1, 3]);
     expect(result.stderr).toContain('Give money back?\n  refund {"amount":1}\n');

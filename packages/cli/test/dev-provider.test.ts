@@ -4,6 +4,7 @@ import { useRig } from './e2e/_setup.ts';
 import { SLOW_MS } from './_schema-dev.ts';
 
 const rig = useRig();
+const lineOf = ({ banner }: { banner: string[] }) => banner.find((line) => line.startsWith('  Provider'));
 
 describe('svc dev says at its start which provider is in force', () => {
   it(
@@ -12,21 +13,19 @@ describe('svc dev says at its start which provider is in force', () => {
       const workspace = await rig.workspace();
       const url = rig.model().url;
       const first = await bootSaying(rig, workspace);
-      expect(await first.heard(/^Model provider/)).toBe(
-        `Model provider: ${url} (MODEL_PROVIDER_BASE_URL of the environment)`,
-      );
+      expect(lineOf(first.server)).toBe(`  Provider   ${url}   (MODEL_PROVIDER_BASE_URL of the environment)`);
       await first.server.close();
 
       workspace.write('.env', `MODEL_PROVIDER_BASE_URL=${url}\n`);
       const env = { MODEL_PROVIDER_BASE_URL: undefined };
       const second = await bootSaying(rig, workspace, { env });
-      expect(await second.heard(/^Model provider/)).toBe(`Model provider: ${url} (MODEL_PROVIDER_BASE_URL of .env)`);
+      expect(lineOf(second.server)).toBe(`  Provider   ${url}   (MODEL_PROVIDER_BASE_URL of .env)`);
       await second.server.close();
 
       workspace.remove('.env');
       const third = await bootSaying(rig, workspace, { env });
-      expect(await third.heard(/^Model provider/)).toBe(
-        `Model provider: ${url} (stored in this box earlier; neither the environment nor .env sets MODEL_PROVIDER_BASE_URL)`,
+      expect(lineOf(third.server)).toBe(
+        `  Provider   ${url}   (stored earlier; neither the environment nor .env sets MODEL_PROVIDER_BASE_URL)`,
       );
     },
     SLOW_MS,
@@ -39,7 +38,7 @@ describe('svc dev says at its start which provider is in force', () => {
       workspace.write('.env', 'MODEL_PROVIDER_BASE_URL=http://127.0.0.1:2/v1\n');
       const { heard } = await bootSaying(rig, workspace, { env: { MODEL_PROVIDER_BASE_URL: undefined } });
       expect(await heard(/cannot be reached/)).toBe(
-        'The model provider cannot be reached. Nothing listens at the address. Correct MODEL_PROVIDER_BASE_URL in .env, and start svc dev again.',
+        'The model provider cannot be reached. Nothing listens at the address. It is http://127.0.0.1:2/v1 (MODEL_PROVIDER_BASE_URL of .env). Correct MODEL_PROVIDER_BASE_URL in .env, and start svc dev again.',
       );
     },
     SLOW_MS,

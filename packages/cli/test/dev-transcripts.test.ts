@@ -75,6 +75,7 @@ function settleDev(text: string, { root, ports }: Workspace): string {
     // The first driver that opens on this machine.
     .replace(new RegExp(`^(  Journal    SQLite )\\((?:${SQLITE_DRIVERS.join('|')})\\)$`, 'm'), '$1(better-sqlite3)')
     .replaceAll(new RegExp(`\\b${ports.api}\\b`, 'g'), '14242')
+    .replace(/^( {2}Provider {3})http:\S+/m, '$1http://127.0.0.1:18080/v1')
     .replaceAll(/\b\d+[sm] ago\b/g, '1s ago')
     .replaceAll(/(postgres:\/\/postgres:)[\w-]+@/g, '$1<password>@')
     .replaceAll(`:${ports.database}`, ':15432')

@@ -222,7 +222,7 @@ export async function broken() {
       'svc.config.ts': `import { wrod } from './lib/word.ts';\nexport default wrod;\n`,
     });
     const { failed } = await build(root);
-    const message = '"lib/word.ts" exports no "wrod". Correct the name, or export it there.';
+    const message = '"lib/word.ts" exports no "wrod". Did you mean "word"?';
     expect(failed).toMatchObject([{ code: 'export_missing', message, file: 'svc.config.ts', line: 1, column: 10 }]);
   });
 

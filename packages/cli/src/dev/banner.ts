@@ -2,16 +2,19 @@ import type { Problem } from '@svc/runtime/host';
 import { contractPayload } from '@svc/runtime/host';
 import { DASHBOARD_PATH } from './dashboard.ts';
 import type { DevPayload } from './payload.ts';
+import type { ProviderInForce } from './provider-line.ts';
 
 export interface BannerOptions {
   payload: DevPayload;
+  /** Undefined: there is none. */
+  provider?: ProviderInForce | undefined;
   workflows: string[];
   /** Where the journal is kept, in words. */
   adapter: string;
 }
 
 /** What a person wants to see first: addresses, what is served, and where to look. */
-export function formatBanner({ payload, workflows, adapter }: BannerOptions): string[] {
+export function formatBanner({ payload, provider, workflows, adapter }: BannerOptions): string[] {
   // Whether a browser answers is not known yet.
   const { version, capabilities } = contractPayload({ browser: false });
   const count = `${capabilities.length} ${capabilities.length === 1 ? 'capability' : 'capabilities'}`;
@@ -25,6 +28,7 @@ export function formatBanner({ payload, workflows, adapter }: BannerOptions): st
     `  Database   ${payload.services.postgres_url}`,
     `  Objects    ${payload.services.s3_endpoint}/${payload.services.s3_bucket}`,
     `  Journal    ${adapter}`,
+    ...(provider ? [`  Provider   ${provider.baseUrl}   (${provider.from})`] : []),
     `  Gate       ${payload.gate.open ? 'open' : 'closed'} (${payload.gate.reason})`,
     '',
   ];

@@ -8,18 +8,30 @@ interface Provider {
   source: 'environment' | 'stored' | null;
 }
 
-/** Which provider is in force, with its address and where that is from, and what is wrong with it. None: there is no provider. */
-export async function describeProvider(box: Pick<Box, 'request'>, root: string): Promise<string[]> {
+/** Which provider is in force, and where that is from. */
+export interface ProviderInForce {
+  baseUrl: string;
+  /** In words. */
+  from: string;
+  /** What to do where it is not the right one. */
+  advice: string;
+}
+
+/** Undefined: there is none. */
+export async function findProvider(box: Pick<Box, 'request'>, root: string): Promise<ProviderInForce | undefined> {
   const answer = await box.request('/api/model-provider');
-  if (!answer.ok) return [];
+  if (!answer.ok) return undefined;
   const { baseUrl, source } = (await answer.json()) as Provider;
-  if (baseUrl === null) return [];
+  if (baseUrl === null) return undefined;
   const isOfFile = source === 'environment' && readEnvFile(root).values[VARIABLE] === baseUrl;
-  const problem = await findProblem(box, baseUrl);
-  return [
-    `Model provider: ${baseUrl} (${explainSource(source, isOfFile)})`,
-    ...(problem === undefined ? [] : [`${problem} ${adviseSource(source, isOfFile)}`]),
-  ];
+  return { baseUrl, from: explainSource(source, isOfFile), advice: adviseSource(source, isOfFile) };
+}
+
+/** A line about a provider that does not answer as one; undefined: it does, or nothing certain is known. */
+export async function findProviderProblem(box: Pick<Box, 'request'>, root: string): Promise<string | undefined> {
+  const provider = await findProvider(box, root);
+  const problem = provider && (await findProblem(box, provider.baseUrl));
+  return problem && `${problem} It is ${provider.baseUrl} (${provider.from}). ${provider.advice}`;
 }
 
 // --- internal ---
@@ -27,7 +39,7 @@ export async function describeProvider(box: Pick<Box, 'request'>, root: string):
 function explainSource(source: Provider['source'], isOfFile: boolean): string {
   if (isOfFile) return `${VARIABLE} of ${ENV_FILE}`;
   if (source === 'environment') return `${VARIABLE} of the environment`;
-  return `stored in this box earlier; neither the environment nor ${ENV_FILE} sets ${VARIABLE}`;
+  return `stored earlier; neither the environment nor ${ENV_FILE} sets ${VARIABLE}`;
 }
 
 function adviseSource(source: Provider['source'], isOfFile: boolean): string {

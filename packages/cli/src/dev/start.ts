@@ -15,7 +15,8 @@ import { openHost } from './host.ts';
 import { mountOwnWorkspace } from './own-workspace.ts';
 import { readPorts } from './ports.ts';
 import type { DevPayload } from './payload.ts';
-import { describeProvider } from './provider-line.ts';
+import { findProvider, findProviderProblem } from './provider-line.ts';
+import type { ProviderInForce } from './provider-line.ts';
 import { checkFolder, readProject } from './project.ts';
 import { followFiles } from './reload.ts';
 import type { ReportAll } from './reload.ts';
@@ -125,7 +126,8 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   // Closed first of all, before anything it may need.
   closer.add(async () => host.stop());
   const missing = await box.missingSecrets(host.config().secrets ?? []);
-  return answer({ options, say, missing, box, listener, stores, installation, opened, reportAll, closer });
+  const provider = await findProvider(box, root);
+  return answer({ options, say, missing, provider, box, listener, stores, installation, opened, reportAll, closer });
 }
 
 interface Answering {
@@ -133,6 +135,7 @@ interface Answering {
   say(line: string): void;
   /** The secrets of svc.config.ts that are not set. */
   missing: string[];
+  provider: ProviderInForce | undefined;
   box: Box;
   listener: Listener;
   stores: DevStores;
@@ -146,6 +149,7 @@ function answer({
   options,
   say,
   missing,
+  provider,
   box,
   listener,
   stores,
@@ -171,8 +175,8 @@ function answer({
   for (const line of formatMissing(missing)) say(line);
   // The provider is asked, which may take seconds: nothing waits for it.
   const checkModel = async (): Promise<void> => {
-    for (const line of await describeProvider(box, options.root)) if (!isClosed) say(line);
-    const problem = await findModelProblem(box);
+    const dead = await findProviderProblem(box, options.root);
+    const problem = dead ?? (isClosed ? undefined : await findModelProblem(box));
     if (problem !== undefined && !isClosed) say(problem);
   };
   let isClosed = false;
@@ -190,7 +194,7 @@ function answer({
   const closed = new Promise<number>((resolve) => (finish = resolve));
   return {
     payload,
-    banner: formatBanner({ payload, workflows: box.workflowNames(), adapter: stores.adapter }),
+    banner: formatBanner({ payload, provider, workflows: box.workflowNames(), adapter: stores.adapter }),
     closed,
     async close() {
       isClosed = true;

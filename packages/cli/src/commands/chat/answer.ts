@@ -67,11 +67,11 @@ function runIdOf({ metadata }: ChatEvent): string | undefined {
 
 function toError({ code, message, ...event }: ChatEvent): CliError {
   const runId = runIdOf(event as ChatEvent);
-  // The code may be that of the provider, which means something else by it than this box does.
+  // The code may be that of the provider, which no table here has, or which means something else here.
+  const own = findSuggestion(String(code));
   const isOfProvider = String(message).startsWith('The model provider ');
-  const suggestion =
-    findSuggestion(isOfProvider ? 'model_provider_failed' : String(code)) ??
-    (runId && `See what was asked with: svc why ${runId}`);
+  const known = own !== undefined && isOfProvider ? findSuggestion('model_provider_failed') : own;
+  const suggestion = known ?? (runId && `See what was asked with: svc why ${runId}`);
   return new CliError(String(code), String(message), suggestion === undefined ? {} : { suggestion });
 }
 

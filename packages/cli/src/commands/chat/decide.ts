@@ -16,11 +16,15 @@ export async function decideAll(pauses: readonly Pause[], context: Context): Pro
 
 // --- internal ---
 
+/** What people type at a question. */
+const ANSWERS: Partial<Record<string, string>> = { y: 'approve', yes: 'approve', n: 'reject', no: 'reject' };
+
 async function decide({ allow }: Pause, context: Context): Promise<Decision['payload']> {
   const question = `${allow.map((word) => `[${word.slice(0, 1)}]${word.slice(1)}`).join(', ')}: `;
   for (;;) {
     const typed = (await context.ask(question)).trim().toLowerCase();
-    const decision = allow.find((word) => typed !== '' && word.startsWith(typed));
+    const meant = ANSWERS[typed] ?? typed;
+    const decision = allow.find((word) => meant !== '' && word.startsWith(meant));
     if (decision === 'edit') return { decision, input: await readArguments(context) };
     if (decision === 'reject') return { decision, ...(await readNote(context)) };
     if (decision !== undefined) return { decision };
