@@ -97,7 +97,7 @@ export async function boom() {
   );
 
   it(
-    'says that a run whose code is kept nowhere is blocked by an edit, at which line, and how to find out more',
+    'says that a run waits for code that is kept nowhere, and how to find out more',
     async () => {
       const body = (call: string) => `import { sleep } from '@svc/runtime';
 
@@ -132,8 +132,8 @@ export async function patient() {
       await forgetCode(workspace);
       workspace.write('workflows/patient.workflow.ts', body('await two()'));
       const { heard, said } = await boot(workspace);
-      expect(await heard(/^patient is blocked: /)).toMatch(
-        /^patient is blocked: Call 0 of this run was recorded as ".*one"; the code now calls ".*two".*\.  svc why \S+$/,
+      expect(await heard(/^patient waits for its code: /)).toMatch(
+        /^patient waits for its code: The code this run began with \([\da-f]{12}\) .*\.  svc why \S+$/,
       );
       expect(said.filter((one) => one.startsWith('patient'))).toHaveLength(1);
       expect(said.join('\n')).toContain(`svc why ${runId}`);

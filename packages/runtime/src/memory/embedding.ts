@@ -64,6 +64,7 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
   let asked = 0;
 
   const complain = (error: unknown): void => {
+    pace.dueIn(limits.everyMs);
     if (!signal.aborted && !isStoreDown(error)) log.error('What was said could not be embedded.', { error });
   };
   const fail = async (job: Job, by: Embedder, error: unknown): Promise<void> => {

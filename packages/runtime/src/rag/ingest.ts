@@ -57,6 +57,7 @@ export function createIngest({ db, vectors, log, isOpen, settle, ...options }: I
   let settling: Promise<void> = Promise.resolve();
 
   const complain = (error: unknown): void => {
+    pace.dueIn(limits.everyMs);
     if (!closing.signal.aborted && !isStoreDown(error)) log.error('Documents could not be embedded.', { error });
   };
   const run = async (job: Job): Promise<void> => {

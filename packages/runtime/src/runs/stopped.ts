@@ -5,13 +5,13 @@ import type { Mask } from '../mask.ts';
 import { createRarely } from './rarely.ts';
 import { placeOf, toRunError } from './run-error.ts';
 
-/** A run that has failed or is blocked, for a person who watches. */
+/** A run that has failed, is blocked, or waits for code that is nowhere, for a person who watches. */
 export interface StoppedRun {
   runId: string;
   kind: RunRow['kind'];
   name: string;
-  status: 'failed' | 'blocked';
-  /** As `error.code` of a run, or `code_changed` and `nondeterministic_workflow`. */
+  status: 'failed' | 'blocked' | 'waiting';
+  /** As `error.code` of a run, or `code_changed`, `nondeterministic_workflow` and `code_not_kept`. */
   code: string;
   /** Without secrets. */
   message: string;
@@ -26,7 +26,7 @@ export function toStoppedRun(
 ): StoppedRun | undefined {
   const { runId, kind, name, status } = run;
   if (status === 'failed') return { runId, kind, name, status, ...readError(run.error, mask) };
-  return status === 'blocked' ? toBlockedRun(run, mask) : undefined;
+  return status === 'blocked' ? toHeldUpRun(run, status, mask) : undefined;
 }
 
 /** Notifies of runs that stop, other than failures below another run: that one says what it makes of them. */
@@ -35,7 +35,10 @@ export function createStopObserver(notify: (run: StoppedRun) => void, mask: Mask
     created() {},
     started() {},
     appended() {},
-    blocked: (run) => notify(toBlockedRun(run, mask)),
+    blocked: (run) => notify(toHeldUpRun(run, 'blocked', mask)),
+    waiting(run) {
+      if (isCodeNotKept(run)) notify(toHeldUpRun(run, 'waiting', mask));
+    },
     ended(run) {
       const stopped = run.status === 'failed' && run.parentRunId === null ? toStoppedRun(run, mask) : undefined;
       if (stopped) notify(stopped);
@@ -51,21 +54,33 @@ export interface StopLog {
 
 /** Logs runs that stop. Of many of one name that stop together one is logged in ten seconds, and then how many there were. */
 export function createStopLog(log: Log, quietMs = QUIET_MS): StopLog {
-  const rarely = createRarely<StoppedRun>({
+  const say = ({ runId, name, kind, status, code, message, place }: StoppedRun): void => {
+    const [first = ''] = message.split('\n');
+    const isWaiting = status === 'waiting';
+    log[isWaiting ? 'warn' : 'error'](`The run of "${name}" ${STATES[status]}: ${first}`, {
+      event: isWaiting ? 'run.waits_for_code' : `run.${status}`,
+      runId,
+      name,
+      kind,
+      code,
+      ...(place === undefined ? {} : { place }),
+      next: adviceFor({ runId, status }),
+    });
+  };
+  const waits = createRarely<StoppedRun>({
     quietMs,
-    say({ runId, name, kind, status, code, message, place }) {
-      const [first = ''] = message.split('\n');
-      const what = status === 'failed' ? 'has failed' : 'is blocked';
-      log.error(`The run of "${name}" ${what}: ${first}`, {
-        event: `run.${status}`,
-        runId,
+    say,
+    sayLeftOut: (name, count) =>
+      log.warn(`${count} more ${count === 1 ? 'run' : 'runs'} of "${name}" wait for their code.`, {
+        event: 'runs.wait_for_code',
         name,
-        kind,
-        code,
-        ...(place === undefined ? {} : { place }),
-        next: adviceFor({ runId, status }),
-      });
-    },
+        count,
+        next: 'svc upgrade --check',
+      }),
+  });
+  const stops = createRarely<StoppedRun>({
+    quietMs,
+    say,
     sayLeftOut: (name, count) =>
       log.error(`${count} more ${count === 1 ? 'run' : 'runs'} of "${name}" failed or were blocked.`, {
         event: 'runs.stopped',
@@ -74,7 +89,13 @@ export function createStopLog(log: Log, quietMs = QUIET_MS): StopLog {
         next: `svc runs list --name ${name}`,
       }),
   });
-  return { notify: rarely.add, close: rarely.close };
+  return {
+    notify: (run) => (run.status === 'waiting' ? waits : stops).add(run),
+    close() {
+      waits.close();
+      stops.close();
+    },
+  };
 }
 
 // --- internal ---
@@ -82,15 +103,31 @@ export function createStopLog(log: Log, quietMs = QUIET_MS): StopLog {
 const UNSAID = 'It does not say why.';
 const QUIET_MS = 10_000;
 
+const STATES = { failed: 'has failed', blocked: 'is blocked', waiting: 'waits for its code' } as const;
+
 function adviceFor({ runId, status }: Pick<StoppedRun, 'runId' | 'status'>): string {
-  const goOn = status === 'failed' ? `svc runs retry ${runId}` : `svc runs resume ${runId}`;
-  return `svc why ${runId}; then ${goOn}`;
+  const goOn = {
+    failed: `svc runs retry ${runId}`,
+    blocked: `svc runs resume ${runId}`,
+    waiting: 'svc upgrade --check',
+  };
+  return `svc why ${runId}; then ${goOn[status]}`;
 }
 
-function toBlockedRun(run: Pick<RunRow, 'runId' | 'kind' | 'name' | 'waitingFor'>, mask: Mask): StoppedRun {
+/** The kind of wait stands first in the text. Most waits are none of this kind, and are not parsed. */
+function isCodeNotKept({ waitingFor }: Pick<RunRow, 'waitingFor'>): boolean {
+  if (!waitingFor?.startsWith('{"type":"code"')) return false;
+  return (JSON.parse(waitingFor) as { code?: string }).code === 'code_not_kept';
+}
+
+function toHeldUpRun(
+  run: Pick<RunRow, 'runId' | 'kind' | 'name' | 'waitingFor'>,
+  status: 'blocked' | 'waiting',
+  mask: Mask,
+): StoppedRun {
   const { runId, kind, name, waitingFor } = run;
   const { code = 'code_changed', message = UNSAID } = JSON.parse(waitingFor ?? '{}') as Partial<StoppedRun>;
-  return { runId, kind, name, status: 'blocked', code, message: mask.text(message), place: undefined };
+  return { runId, kind, name, status, code, message: mask.text(message), place: undefined };
 }
 
 function readError(error: RunRow['error'], mask: Mask): Pick<StoppedRun, 'code' | 'message' | 'place'> {

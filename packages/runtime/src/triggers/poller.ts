@@ -113,6 +113,7 @@ export function createPoller(options: PollerOptions): Poller {
     isAsked = false;
     looking = runOutside(look)
       .catch((error: unknown) => {
+        pace.dueIn(limits.lookMs);
         if (!signal.aborted && !isStoreDown(error)) log.error('Polls of triggers could not be begun.', { error });
       })
       .finally(() => {

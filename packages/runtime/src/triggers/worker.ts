@@ -88,6 +88,7 @@ export function createWorker(options: WorkerOptions): Worker {
     isAsked = false;
     passing = runOutside(pass)
       .catch((error: unknown) => {
+        pace.dueIn(limits.lookMs);
         if (!closing.signal.aborted && !isStoreDown(error))
           log.error('Deliveries of triggers could not be started.', { error });
       })

@@ -83,11 +83,13 @@ export function createLoading(options: LoadingOptions): Loading {
 
   /** Until somebody has its code: a replica that comes up with it, or keeps it, says so. */
   const waitForCode = async (run: RunRow, error: CodeNotKeptError): Promise<void> => {
-    const { runId, name, codeHash } = run;
-    log.warn('The run waits: the code it began with is not there.', { runId, name, codeHash });
+    const { codeHash } = run;
+    const entry = toCodeWait(run, error);
     // Not stored, it is a run we hold and do not have: the sweep gives it back.
-    const stored = await journal.append(toCodeWait(run, error)).catch(() => undefined);
-    if (stored?.outcome !== 'appended' || codeHash === null) return;
+    const stored = await journal.append(entry).catch(() => undefined);
+    if (stored?.outcome !== 'appended') return;
+    publisher.appended(entry, stored, { ...run, status: 'waiting', waitingFor: entry.patch.waitingFor ?? null });
+    if (codeHash === null) return;
     // One that came up in between has not seen it wait.
     const isThere = async (): Promise<boolean> =>
       (await replicas.hasCodeOf(run)) ||
