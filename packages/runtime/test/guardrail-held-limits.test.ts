@@ -13,6 +13,7 @@ let names = 0;
 interface Approval {
   approvalId: string;
   runId: string;
+  sessionId: string | null;
   payload: { said?: string; text?: string; result?: string };
 }
 
@@ -71,7 +72,7 @@ test('a result as large as one may be is held with a rule of a long name, and re
 
 describe('a text that waits is read by people, and over MCP by no model before it is approved', () => {
   /** All that a model finds of it: each answer, as it is given it. */
-  const readAs = async (box: TestBox, { approvalId, runId }: Approval): Promise<string[]> => {
+  const readAs = async (box: TestBox, { approvalId, runId, sessionId }: Approval): Promise<string[]> => {
     const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
     const asked: [string, object][] = [
       ['approvals.get', { id: approvalId }],
@@ -81,6 +82,7 @@ describe('a text that waits is read by people, and over MCP by no model before i
       ['runs.steps', { id: runId }],
       ['runs.timeline', { id: runId }],
       ['runs.list', { has: 'at last' }],
+      ...ofSession(sessionId),
     ];
     const answers: string[] = [];
     for (const [operation, input] of asked) {
@@ -90,6 +92,8 @@ describe('a text that waits is read by people, and over MCP by no model before i
     }
     return answers;
   };
+  const ofSession = (id: string | null): [string, object][] =>
+    id === null ? [] : ['sessions.get', 'sessions.messages'].map((operation) => [operation, { id }]);
   const readAsPerson = async (box: TestBox, runId: string) =>
     JSON.stringify([
       (await call(box, `GET /api/runs/${runId}`)).body,

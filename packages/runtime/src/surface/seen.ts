@@ -8,7 +8,7 @@ import { runNotFound } from '../runs/runs.ts';
  * reads no text that waits for an operator.
  */
 export function roomsSeenBy(given: Rooms, caller: Caller): Rooms {
-  const rooms = caller.via === undefined ? given : { ...given, runs: given.runs.forModel() };
+  const rooms = caller.via === undefined ? given : forModel(given);
   const hidden = hiddenFrom(caller);
   if (!hidden) return rooms;
   const shown = rooms.runs.without(hidden);
@@ -43,5 +43,19 @@ export function roomsSeenBy(given: Rooms, caller: Caller): Rooms {
         return workflows.fork(runId, ...rest);
       },
     },
+  };
+}
+
+// --- internal ---
+
+/** Over MCP, and through the copilot, a model reads what is answered. */
+function forModel(rooms: Rooms): Rooms {
+  const approvals = rooms.approvals.forModel();
+  return {
+    ...rooms,
+    approvals,
+    hooks: rooms.hooks.with(approvals),
+    runs: rooms.runs.forModel(),
+    sessions: rooms.sessions.forModel(),
   };
 }
