@@ -28,7 +28,7 @@ export function roomsSeenBy(given: Rooms, caller: Caller): Rooms {
     upgrade: rooms.upgrade.without(hidden),
     workflows: {
       ...workflows,
-      queue: (name, page) => workflows.queue(name, page, hidden),
+      queue: (name, page) => workflows.queue(name, page, { hidden, isModel: caller.via !== undefined }),
       dequeue: (name, triggerId) => workflows.dequeue(name, triggerId, hidden),
       async retry(runId, ...rest) {
         await requireSeen(runId);
@@ -57,5 +57,6 @@ function forModel(rooms: Rooms): Rooms {
     hooks: rooms.hooks.with(approvals),
     runs: rooms.runs.forModel(),
     sessions: rooms.sessions.forModel(),
+    workflows: { ...rooms.workflows, queue: (name, page) => rooms.workflows.queue(name, page, { isModel: true }) },
   };
 }
