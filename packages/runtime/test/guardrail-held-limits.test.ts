@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDeepAgent, defineTool } from '../src/index.ts';
+import { continueAsNew, defineDeepAgent, defineTool, FatalError } from '../src/index.ts';
 import { HttpAgent } from '@ag-ui/client';
 import { say, textOf } from './_agui.ts';
 import { callTool, connect, MODERN, write } from './_mcp.ts';
@@ -13,6 +13,7 @@ let names = 0;
 interface Approval {
   approvalId: string;
   runId: string;
+  sessionId: string | null;
   payload: { said?: string; text?: string; result?: string };
 }
 
@@ -71,7 +72,7 @@ test('a result as large as one may be is held with a rule of a long name, and re
 
 describe('a text that waits is read by people, and over MCP by no model before it is approved', () => {
   /** All that a model finds of it: each answer, as it is given it. */
-  const readAs = async (box: TestBox, { approvalId, runId }: Approval): Promise<string[]> => {
+  const readAs = async (box: TestBox, { approvalId, runId, sessionId }: Approval): Promise<string[]> => {
     const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
     const asked: [string, object][] = [
       ['approvals.get', { id: approvalId }],
@@ -81,6 +82,7 @@ describe('a text that waits is read by people, and over MCP by no model before i
       ['runs.steps', { id: runId }],
       ['runs.timeline', { id: runId }],
       ['runs.list', { has: 'at last' }],
+      ...ofSession(sessionId),
     ];
     const answers: string[] = [];
     for (const [operation, input] of asked) {
@@ -90,6 +92,8 @@ describe('a text that waits is read by people, and over MCP by no model before i
     }
     return answers;
   };
+  const ofSession = (id: string | null): [string, object][] =>
+    id === null ? [] : ['sessions.get', 'sessions.messages'].map((operation) => [operation, { id }]);
   const readAsPerson = async (box: TestBox, runId: string) =>
     JSON.stringify([
       (await call(box, `GET /api/runs/${runId}`)).body,
@@ -132,12 +136,18 @@ describe('a text that waits is read by people, and over MCP by no model before i
     expect((await call(box, 'POST /api/evals/cases', { fromRunId: held.runId })).status).toBe(201);
   });
 
+  const toRule = (name: string) => ({
+    name,
+    check: { kind: 'regex', pattern: 'falcon' },
+    sides: ['workflow-input'],
+    action: 'hold',
+    attachment: { kind: 'workflow', name },
+  });
+
   test('the input of a workflow, in lists and however large it is', async () => {
     const name = `limits-${++names}`;
     const box = await boxes.open({ workflows: { [name]: { run: ({ note }: { note: string }) => note.length } } });
-    const check = { kind: 'words', words: ['falcon'] };
-    const rule = { name, check, sides: ['workflow-input'], action: 'hold', attachment: { kind: 'workflow', name } };
-    expect((await call(box, 'POST /api/guardrails', rule)).status).toBe(201);
+    expect((await call(box, 'POST /api/guardrails', toRule(name))).status).toBe(201);
     for (const note of ['falcon, at last', `falcon, at last ${'x'.repeat(100_000)}`]) {
       const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, { note });
       const list = async () =>
@@ -147,6 +157,59 @@ describe('a text that waits is read by people, and over MCP by no model before i
       expect(await readAsPerson(box, body.runId)).toContain('at last');
       expect((await readAs(box, held as Approval)).join()).not.toContain('at last');
     }
+    const headers = { 'x-svc-delay': '1h' };
+    await call(box, `POST /api/workflows/${name}/start`, { note: 'falcon, at last' }, headers);
+    expect(JSON.stringify((await call(box, `GET /api/workflows/${name}/queue`)).body)).toContain('at last');
+    const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
+    const asked = { operation: 'workflows.queue', input: { name } };
+    const { text } = await callTool(client, 'call_read_operation', asked);
+    expect(text).toContain('A guardrail holds this text.');
+    expect(text).not.toContain('at last');
+  });
+
+  test('the input of a workflow that a person has paused or cancelled', async () => {
+    const name = `limits-${++names}`;
+    const box = await boxes.open({ workflows: { [name]: { run: () => 1 } } });
+    await call(box, 'POST /api/guardrails', toRule(name));
+    const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, { note: 'falcon' });
+    for (const verb of ['pause', 'resume', 'cancel'])
+      expect((await call(box, `POST /api/runs/${body.runId}/${verb}`)).status).toBe(200);
+    const { items } = (await call<{ items: { id: string; target: { id?: string } }[] }>(box, 'GET /api/activity')).body;
+    const noted = items.filter(({ target }) => target.id === body.runId);
+    expect(noted).toHaveLength(3);
+    const whole = await Promise.all(noted.map(({ id }) => call(box, `GET /api/activity/${id}`)));
+    expect(JSON.stringify(whole)).not.toContain('falcon');
+  });
+
+  test('an input that was approved is there in what its run continues as, and in its retries', async () => {
+    const name = `limits-${++names}`;
+    const run = ({ note }: { note: string }) => {
+      if (note === 'falcon') return continueAsNew({ note: 'more' });
+      throw new FatalError('Not today.');
+    };
+    const box = await boxes.open({ workflows: { [name]: { run } } });
+    await call(box, 'POST /api/guardrails', toRule(name));
+    const pending = async (runId: string) =>
+      (await call<{ items: Approval[] }>(box, `GET /api/approvals?status=pending&run=${runId}`)).body.items;
+    const client = await connect(box, MODERN, { authorization: 'Bearer dev' });
+    const inputOf = async (id: string) => {
+      const { text } = await callTool(client, 'call_read_operation', { operation: 'runs.get', input: { id } });
+      return (JSON.parse(text) as { input: unknown }).input;
+    };
+    const startHeld = async (note: string): Promise<string> => {
+      const { body } = await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, { note });
+      await until(async () => (await pending(body.runId)).length === 1);
+      expect(await inputOf(body.runId)).toContain('A guardrail holds this text.');
+      await decide(box, (await pending(body.runId))[0] as Approval, 'approve');
+      await finish(box, body.runId);
+      return body.runId;
+    };
+    const first = await startHeld('falcon');
+    const { body: gone } = await call<{ continuedTo: string }>(box, `GET /api/runs/${first}`);
+    expect(await inputOf(gone.continuedTo)).toEqual({ note: 'more' });
+    const failed = await startHeld('falcons');
+    const { body: again } = await call<{ runId: string }>(box, `POST /api/runs/${failed}/retry`, { from: 'start' });
+    expect(await inputOf(again.runId)).toEqual({ note: 'falcons' });
   });
 });
 

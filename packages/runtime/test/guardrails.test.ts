@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { decode, encode } from '../src/engine/serialize.ts';
+import { findSqlite } from '../src/engine/stores/sqlite/driver.ts';
 import { defineDeepAgent, defineTool, svc } from '../src/index.ts';
 import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { describeWhen } from './require.ts';
@@ -392,6 +394,60 @@ describe('what an agent says', () => {
       expect(last).toMatchObject({ content: expect.stringMatching(/^The guardrail ".*" withholds this result\.$/) });
       expect(recorded).not.toContain('ada@');
       expect(hits).toMatchObject([{ side: 'tool-result', action: 'block' }]);
+    });
+
+    test.each([
+      ['has begun', false],
+      ['has carried on', true],
+    ])('goes on as it was recorded where a box before %s the turn', async (_, isRestarted) => {
+      const name = newName();
+      let looks = 0;
+      const execute = () => (++looks === 1 ? new Promise<string>(() => {}) : 'Seen.');
+      const look = defineTool({ description: 'Looks.', inputSchema: z.object({}), execute });
+      const lead = defineDeepAgent({ name, tools: { look }, subagents: [{ name: 'child', description: 'Does it.' }] });
+      const box = await boxes.open({ agents: { [name]: lead } });
+      const task = JSON.stringify({ subagent_type: 'child', description: 'say:I did it.' });
+      const messages = [{ role: 'user', content: `tool:task ${task}; tool:look {}; say:Done.` }];
+      const headers = { authorization: 'Bearer key', 'idempotency-key': name };
+      const given = json({ model: name, messages }, { headers });
+      const asked = Promise.resolve(box.request('/wire-a/v1/chat/completions', given)).catch(() => undefined);
+      await until(() => looks === 1);
+      const { items } = (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=${name}`)).body;
+      const runId = String(items[0]?.runId);
+      const { opener } = await findSqlite();
+      await box.shut();
+      await asked;
+      const db = opener?.open(box.journalPath);
+      if (!db) throw new Error('No SQLite.');
+      // As that box has recorded it: the wait has the answer, and nothing of the task is behind it.
+      const records = db
+        .prepare<{ seq: number; step_id: string; output: string | null }>(
+          'select seq, step_id, output from run_events where run_id = ? order by seq',
+        )
+        .all(runId);
+      const find = (step: string) => {
+        const found = records.find(({ step_id: id }) => id.startsWith(step));
+        if (!found) throw new Error(`Nothing is recorded of "${step}".`);
+        return found;
+      };
+      const write = (step: string, output: string) =>
+        db.prepare('update run_events set output = ? where run_id = ? and seq = ?').run(output, runId, find(step).seq);
+      const { answer: how, ...started } = decode(find('start ').output ?? '') as { runId: string; answer: string };
+      write('start ', encode(isRestarted ? { ...started, answer: how } : started, ''));
+      write('wait ', encode({ content: 'I did it.', finishReason: 'stop', steps: 1 }, ''));
+      const { seq } = find('tool:task');
+      db.prepare('delete from run_events where run_id = ? and seq = ?').run(runId, seq);
+      for (const later of records.filter((record) => record.seq > seq))
+        db.prepare('update run_events set seq = seq - 1, call = call - 1 where run_id = ? and seq = ?').run(
+          runId,
+          later.seq,
+        );
+      db.prepare('update runs set seq = seq - 1 where run_id = ?').run(runId);
+      db.close();
+      const again = await boxes.open({ agents: { [name]: lead }, journalPath: box.journalPath });
+      expect(await finish(again, runId)).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
+      const told = again.model.requests.at(-1)?.messages ?? [];
+      expect(told.filter(({ role }) => role === 'tool').map(({ content }) => content)).toEqual(['I did it.', 'Seen.']);
     });
   });
 

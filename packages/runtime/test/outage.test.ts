@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { z } from 'zod';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
 import { openPostgresJournal } from '../src/engine/stores/postgres/journal.ts';
 import { newJournalPath } from '../src/engine/_setup.ts';
@@ -6,6 +7,7 @@ import type { Journal } from '../src/engine/journal.ts';
 import { createFaultyJournal } from '../src/engine/stores/faulty.ts';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import { wrapJournal } from '../src/engine/stores/wrap.ts';
+import { defineDeepAgent, defineTool } from '../src/index.ts';
 import { getRun } from '../src/sdk/run.ts';
 import { svc } from '../src/svc.ts';
 import type * as SqliteOpen from '../src/engine/stores/sqlite/driver.ts';
@@ -189,6 +191,33 @@ describeOnJournals('a body that asks about another run while the store is away',
     },
     60_000,
   );
+});
+
+describeOnJournals('a sub-agent that has answered while the store is away', (openJournal) => {
+  test('is read once it is back', async () => {
+    const faulty = createFaultyJournal(await openJournal());
+    let reads = 0;
+    const journal = wrapJournal(faulty.journal, (name, pass) => {
+      // The first of them is read to see that the sub-agent has ended.
+      if (reads > 0 && name === 'getRuns' && --reads === 0) {
+        faulty.break('fail', 1, Infinity);
+      }
+      return pass();
+    });
+    const arm = defineTool({ description: 'Arms.', inputSchema: z.object({}), execute: () => (reads = 2) });
+    const child = { name: 'child', description: 'Does it.', tools: { arm } };
+    const agents = { lead: defineDeepAgent({ name: 'lead', subagents: [child] }) };
+    const box = await boxes.open({ agents, journal, options: { exclusive: journal.adapter === 'sqlite' } });
+    const task = JSON.stringify({ subagent_type: 'child', description: 'tool:arm {}; say:I did it.' });
+    const headers = { authorization: 'Bearer dev' };
+    const messages = [{ role: 'user', content: `tool:task ${task}; say:Done.` }];
+    const asked = box.request('/wire-a/v1/chat/completions', json({ model: 'lead', messages }, { headers }));
+    await until(() => faulty.suffered().filter((name) => name === 'getRuns').length >= 3);
+    faulty.heal();
+    expect((await asked).status).toBe(200);
+    const { messages: told = [] } = box.model.requests.at(-1) ?? {};
+    expect(told.at(-1)).toMatchObject({ role: 'tool', content: 'I did it.' });
+  }, 60_000);
 });
 
 // --- internal ---

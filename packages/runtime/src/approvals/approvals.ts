@@ -41,8 +41,6 @@ export interface ApprovalFilter {
   user?: string;
   /** Without approvals of the copilot: those are for the person it talks to, and for no inbox. */
   isInbox?: true;
-  /** Without a text that a guardrail holds, as long as nobody has let it pass: a model may read the answer. */
-  isForModel?: boolean;
 }
 
 export interface ApprovalPage {
@@ -55,9 +53,9 @@ export interface ApprovalPage {
 export interface Approvals {
   /** Pending first, then the newest. Throws `invalid_cursor`. */
   list(filter: ApprovalFilter, page: { limit: number; cursor?: string }): Promise<ApprovalPage>;
-  find(approvalId: string, how?: Pick<ApprovalFilter, 'isForModel'>): Promise<Approval | undefined>;
+  find(approvalId: string): Promise<Approval | undefined>;
   /** With what may be given with the decision, and what was. */
-  findDetail(approvalId: string, how?: Pick<ApprovalFilter, 'isForModel'>): Promise<ApprovalDetail | undefined>;
+  findDetail(approvalId: string): Promise<ApprovalDetail | undefined>;
   /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
   check(approvalId: string, decision: Decision): Promise<void>;
   /**
@@ -67,6 +65,8 @@ export interface Approvals {
   decide(approvalId: string, decision: Decision, decider: Decider): Promise<Approval>;
   /** The same without those of runs that are hidden: such an approval is none. */
   without(hidden: Hidden): Approvals;
+  /** The same for a model to read: without a text that a guardrail holds, as long as it has not been approved. */
+  forModel(): Approvals;
 }
 
 export interface ApprovalsOptions extends DetailOptions {
@@ -77,12 +77,14 @@ export interface ApprovalsOptions extends DetailOptions {
   /** What is recorded of the arguments of the copilot's calls. Default: all. */
   hideArguments?: HideArguments | undefined;
   hidden?: Hidden;
+  /** What is read is read by a model. */
+  isForModel?: boolean;
   /** Records what was decided about what a guardrail holds. Absent: nothing does. */
   recordHit?: RecordHit | undefined;
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { journal, engine, hideArguments, hidden, recordHit } = options;
+  const { journal, engine, hideArguments, hidden, isForModel, recordHit } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -148,7 +150,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     }
   };
   return {
-    async list({ status, runId, client, user, isForModel, ...wanted }, { limit, cursor }) {
+    async list({ status, runId, client, user, ...wanted }, { limit, cursor }) {
       const start = cursor === undefined ? { part: 0 } : parseApprovalCursor(cursor);
       const parts = partsOf(status);
       const found: { part: number; entry: HookEntry }[] = [];
@@ -165,12 +167,11 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
         nextCursor: last ? toApprovalCursor(last.part, last.entry.hook) : null,
       };
     },
-    async find(approvalId, { isForModel } = {}) {
+    async find(approvalId) {
       const entry = await find(approvalId);
       return entry && toApproval(toRead(entry, isForModel));
     },
-    findDetail: (approvalId, { isForModel } = {}) =>
-      find(approvalId).then((entry) => entry && toDetail(toRead(entry, isForModel), options)),
+    findDetail: (approvalId) => find(approvalId).then((entry) => entry && toDetail(toRead(entry, isForModel), options)),
     check: async (approvalId, decision) => check(await get(approvalId), decision),
     async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
       const entry = await get(approvalId);
@@ -193,12 +194,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (!result || result.outcome === 'closed' || result.outcome === 'full')
         throw new BoxError('approval_closed', 'The run that asked has ended; nothing is left to decide.');
       const decided = { ...entry, hook: result.hook, first: result.event };
-      const approval = toApproval(toRead(decided, byModel !== undefined));
+      const approval = toApproval(toRead(decided, isForModel || byModel !== undefined));
       if (result.outcome === 'already') throw alreadyDecided(approval);
       if (result.outcome === 'resumed') recordHit?.(...toDecisionHit(readDetail(entry.hook), approval));
       return approval;
     },
     without: (more) => createApprovals({ ...options, hidden: more }),
+    forModel: () => createApprovals({ ...options, isForModel: true }),
   };
 }
 

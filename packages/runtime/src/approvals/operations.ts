@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Caller } from '../auth/caller.ts';
 import { BoxError } from '../errors.ts';
 import { operationsOf } from '../operations/define.ts';
 import { IDEMPOTENCY_HEADER, IdempotencyKey, Page, withoutUndefined } from '../operations/inputs.ts';
@@ -28,9 +27,9 @@ export const listApprovals = operation({
     ...Page,
   }),
   output: z.object({ items: z.array(ListedApproval), nextCursor: z.string().nullable() }),
-  handle: ({ approvals }, { status, source, run, client, user, limit, cursor }, { caller }) =>
+  handle: ({ approvals }, { status, source, run, client, user, limit, cursor }) =>
     approvals.list(
-      withoutUndefined({ status, source, runId: run, client, user, isInbox: true as const, ...reading(caller) }),
+      withoutUndefined({ status, source, runId: run, client, user, isInbox: true as const }),
       withoutUndefined({ limit, cursor }),
     ),
 });
@@ -47,8 +46,8 @@ export const getApproval = operation({
   errors: ['approval_not_found'],
   input: z.strictObject({ id: z.string() }),
   output: ApprovalDetail,
-  async handle({ approvals }, { id }, { caller }) {
-    const approval = await approvals.findDetail(id, reading(caller));
+  async handle({ approvals }, { id }) {
+    const approval = await approvals.findDetail(id);
     if (!approval) throw new BoxError('approval_not_found', `There is no approval "${id}".`);
     return approval;
   },
@@ -81,10 +80,3 @@ export const decideApproval = operation({
   handle: ({ approvals }, { id, idempotencyKey, ...decision }, { caller }) =>
     approvals.decide(id, decision, toDecider(caller, idempotencyKey)),
 });
-
-// --- internal ---
-
-/** Over MCP, and through the copilot, a model reads the answer. */
-function reading({ via }: Caller): { isForModel: boolean } {
-  return { isForModel: via !== undefined };
-}

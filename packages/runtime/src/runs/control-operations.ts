@@ -37,6 +37,8 @@ const StepLimit = z.coerce
   .describe('Most steps of a page; those of many megabytes end it before');
 
 const room = { tag: 'runs', copilot: 'yes' } as const;
+/** The run has them, for who may read it there. */
+const TEXTS = ['input', 'output'];
 
 export const listRunSteps = operation({
   ...room,
@@ -120,6 +122,7 @@ export const cancelRun = operation({
   errors: ['run_not_found', 'run_final'],
   input: z.strictObject({ id }),
   output: Run,
+  secret: TEXTS,
   settles: { isDone: async ({ runs }, input) => (await runs.endOf(input.id)) === 'cancelled' },
   handle: ({ runs }, input) => runs.cancel(input.id),
 });
@@ -165,6 +168,7 @@ export const pauseRun = operation({
   errors: ['run_not_found', 'run_final'],
   input: z.strictObject({ id }),
   output: Run,
+  secret: TEXTS,
   settles: { isDone: async ({ runs }, input) => (await runs.find(input.id))?.pausedAt != null },
   handle: ({ runs }, input) => runs.pause(input.id),
 });
@@ -180,6 +184,7 @@ export const resumeRun = operation({
   errors: ['run_not_found', 'run_not_blocked'],
   input: z.strictObject({ id }),
   output: Run,
+  secret: TEXTS,
   settles: {
     async isDone({ runs }, input) {
       const run = await runs.find(input.id);

@@ -47,22 +47,46 @@ export function withoutHeld({ journal, engine }: RunSources): RunSources {
   return { journal: over(journal, seen), engine: over(engine, looked) };
 }
 
-/** Whether a run was asked with what a guardrail holds, or has refused. */
-export async function isHeldFrom(journal: Pick<Journal, 'hooks'>, run: RunRow): Promise<boolean> {
-  if (heldOf(run) === undefined) return false;
-  const filter = { kind: 'approval', runId: run.runId, verdict: 'approved' } as const;
-  for (let after = {}; ;) {
-    const entries = await journal.hooks.listBriefEntries(filter, { limit: PAGE, ...after });
-    if (entries.some(({ hook }) => isOfInput(readDetail(hook)))) return false;
-    const last = entries.at(-1);
-    if (!last || entries.length < PAGE) return true;
-    after = { after: last.hook };
+/**
+ * Whether a run was asked with what a guardrail holds, or has refused. What a run continues with is not what was held; what was
+ * approved once is for the retries of its run, too.
+ */
+export async function isHeldFrom(journal: Pick<Journal, 'hooks' | 'getRun'>, run: RunRow): Promise<boolean> {
+  if (run.continuedFrom !== null || !isMarked(run)) return false;
+  let one: RunRow | undefined = run;
+  for (let asked = 0; one && asked < MOST_RETRIES; asked++) {
+    if (await isApproved(journal.hooks, one.runId)) return false;
+    // What a fork begins with may be another input.
+    const isRetry: boolean = one.trigger !== 'fork' && one.trigger !== 'rewind';
+    one = one.retryOf !== null && isRetry ? await journal.getRun(one.retryOf) : undefined;
   }
+  return true;
 }
 
 // --- internal ---
 
 const PAGE = 100;
+/** Of a run that was retried again and again, so many are asked. */
+const MOST_RETRIES = 20;
+
+/** The mark of a turn that a box before has begun is in its input alone. */
+function isMarked(run: RunRow): boolean {
+  if (heldOf(run) !== undefined) return true;
+  if (run.kind !== 'agent' || isRef(run.input) || !run.input.includes('"held"')) return false;
+  const { cut = [] } = run as Partial<BriefRun>;
+  return !cut.includes('input') && (decode(run.input) as TurnInput).held !== undefined;
+}
+
+async function isApproved(hooks: Journal['hooks'], runId: string): Promise<boolean> {
+  const filter = { kind: 'approval', runId, verdict: 'approved' } as const;
+  for (let after = {}; ;) {
+    const entries = await hooks.listBriefEntries(filter, { limit: PAGE, ...after });
+    if (entries.some(({ hook }) => isOfInput(readDetail(hook)))) return true;
+    const last = entries.at(-1);
+    if (!last || entries.length < PAGE) return false;
+    after = { after: last.hook };
+  }
+}
 
 function over<T extends object>(whole: T, members: Partial<T>): T {
   return Object.assign(Object.create(whole) as T, members);
@@ -72,7 +96,7 @@ function isOfInput(asked: object): boolean {
   return isOfText(asked) && asked.side.endsWith('-input');
 }
 
-function createHide(journal: Pick<Journal, 'hooks'>) {
+function createHide(journal: Pick<Journal, 'hooks' | 'getRun'>) {
   return async <R extends RunRow>(run: R): Promise<R> => {
     if (!(await isHeldFrom(journal, run))) return run;
     const { cut = [] } = run as Partial<BriefRun>;

@@ -50,6 +50,8 @@ export interface SessionHistory {
   listIdle(days: number, page: { limit: number; after?: IdleSession }): Promise<IdleSession[]>;
   /** The same without what is hidden: such a session is none. */
   without(hidden: Hidden): SessionHistory;
+  /** The same for a model to read: without the texts that guardrails hold. */
+  forModel(): SessionHistory;
 }
 
 export interface IdleSession {
@@ -62,7 +64,7 @@ export interface SessionHistoryOptions {
   journal: Pick<Journal, 'listRuns' | 'getRun'>;
   /** With what hangs on it. False: it is not final. */
   deleteRun(runId: string): Promise<boolean>;
-  approvals: Pick<Approvals, 'list'>;
+  approvals: Pick<Approvals, 'list' | 'forModel'>;
   files: Pick<TurnFiles, 'show' | 'drop'>;
   /** Called with a session that was deleted. */
   onRemove?(sessionId: string, askedBy?: string): void;
@@ -174,6 +176,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
         .limit(limit);
     },
     without: (more) => createSessionHistory({ ...options, hidden: more }),
+    forModel: () => createSessionHistory({ ...options, approvals: approvals.forModel() }),
   };
 }
 

@@ -8,7 +8,7 @@ import { runNotFound } from '../runs/runs.ts';
  * reads no text that waits for an operator.
  */
 export function roomsSeenBy(given: Rooms, caller: Caller): Rooms {
-  const rooms = caller.via === undefined ? given : { ...given, runs: given.runs.forModel() };
+  const rooms = caller.via === undefined ? given : forModel(given);
   const hidden = hiddenFrom(caller);
   if (!hidden) return rooms;
   const shown = rooms.runs.without(hidden);
@@ -28,7 +28,7 @@ export function roomsSeenBy(given: Rooms, caller: Caller): Rooms {
     upgrade: rooms.upgrade.without(hidden),
     workflows: {
       ...workflows,
-      queue: (name, page) => workflows.queue(name, page, hidden),
+      queue: (name, page) => workflows.queue(name, page, { hidden, isModel: caller.via !== undefined }),
       dequeue: (name, triggerId) => workflows.dequeue(name, triggerId, hidden),
       async retry(runId, ...rest) {
         await requireSeen(runId);
@@ -43,5 +43,20 @@ export function roomsSeenBy(given: Rooms, caller: Caller): Rooms {
         return workflows.fork(runId, ...rest);
       },
     },
+  };
+}
+
+// --- internal ---
+
+/** Over MCP, and through the copilot, a model reads what is answered. */
+function forModel(rooms: Rooms): Rooms {
+  const approvals = rooms.approvals.forModel();
+  return {
+    ...rooms,
+    approvals,
+    hooks: rooms.hooks.with(approvals),
+    runs: rooms.runs.forModel(),
+    sessions: rooms.sessions.forModel(),
+    workflows: { ...rooms.workflows, queue: (name, page) => rooms.workflows.queue(name, page, { isModel: true }) },
   };
 }

@@ -1,7 +1,9 @@
+import { WITHHELD } from '../approvals/approval.ts';
 import { isOwnRun } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import { hiddenFrom, isHidden } from '../auth/visibility.ts';
 import type { Hidden } from '../auth/visibility.ts';
+import { heldOf } from '../engine/box-marks.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { QueuedStart } from '../engine/journal/queue.ts';
@@ -30,6 +32,13 @@ export interface QueuePage {
   cursor?: string;
 }
 
+/** Who reads the queue. */
+export interface QueueReader {
+  hidden?: Hidden;
+  /** A model: an input that a guardrail holds is withheld from it. */
+  isModel?: boolean;
+}
+
 /** What has an id: a run, or a start that waits. */
 export interface NamedStart {
   id: string;
@@ -50,7 +59,11 @@ export interface QueuedReceipt {
 /** Starts that wait, and what has become of them. Each throws where there is no workflow of that name. */
 export interface QueuedStarts {
   /** Starts that wait for a place or a time, in the order they will begin, as far as that is known. */
-  queue(name: string, page: QueuePage, hidden?: Hidden): Promise<{ items: QueueEntry[]; nextCursor: string | null }>;
+  queue(
+    name: string,
+    page: QueuePage,
+    reader?: QueueReader,
+  ): Promise<{ items: QueueEntry[]; nextCursor: string | null }>;
   /** What was started with an id of its caller's. Throws `run_not_found`. */
   findById(name: string, id: string, hidden?: Hidden): Promise<NamedStart>;
   /** A start that waits or has waited, as its caller sees it. Throws `trigger_not_found`. */
@@ -68,21 +81,24 @@ export interface QueuedStartsOptions {
 
 export function createQueuedStarts({ journal, engine, find }: QueuedStartsOptions): QueuedStarts {
   return {
-    async queue(name, { limit, cursor }, hidden) {
+    async queue(name, { limit, cursor }, { hidden, isModel = false } = {}) {
       find(name);
       const [before, after] = cursor === undefined ? [0] : parseQueueCursor(cursor);
       const page = await journal.queue.list({ name }, { limit: limit + 1, ...(after ? { after } : {}) });
       const starts = page.slice(0, limit).filter((start) => !isHidden(start, hidden));
-      const items = starts.map(({ triggerId, input, trigger, priority, waitsFor, readyAt, createdAt }, at) => ({
-        triggerId,
-        position: before + at,
-        input: toShownValue(input),
-        trigger,
-        priority,
-        waitsFor,
-        readyAt: readyAt === null ? null : toIso(readyAt),
-        createdAt: toIso(createdAt),
-      }));
+      const items = starts.map((start, at) => {
+        const { triggerId, trigger, priority, waitsFor, readyAt, createdAt } = start;
+        return {
+          triggerId,
+          position: before + at,
+          input: isModel && heldOf(start) !== undefined ? WITHHELD : toShownValue(start.input),
+          trigger,
+          priority,
+          waitsFor,
+          readyAt: readyAt === null ? null : toIso(readyAt),
+          createdAt: toIso(createdAt),
+        };
+      });
       const last = page.length > limit ? page[limit - 1] : undefined;
       return { items, nextCursor: last === undefined ? null : toQueueCursor(before + items.length, last) };
     },

@@ -1,4 +1,4 @@
-import { startOrAnew, toStartCall, toWaitCall } from '../../engine/primitives/child-workflow.ts';
+import { readChild, startOrAnew, toStartCall, toWaitCall } from '../../engine/primitives/child-workflow.ts';
 import type { StartedTurn } from '../../engine/handle.ts';
 import type { ToolCall } from '../model/messages.ts';
 import { answerCall, failed, notJson, parseArguments, toMessage, withinLimit } from './tool-answer.ts';
@@ -70,7 +70,8 @@ async function waitForEnd({ execution }: ToolTurn, call: ToolCall, task: Task): 
     // What it said is judged before this run has it.
     const wait = toWaitCall(name, { runId }, isRecorded ? {} : { leavesOutput: true });
     const output = (await execution.invoke(wait)) as TurnOutput | undefined;
-    return output ? { content: output.content, isError: false, isRecorded } : { runId };
+    // Where a box before has carried the turn on, the wait has the answer, whatever the start says.
+    return output ? { content: output.content, isError: false, isRecorded: true } : { runId };
   } catch (error) {
     return { ...toFailure(error), isRecorded };
   }
@@ -78,9 +79,11 @@ async function waitForEnd({ execution }: ToolTurn, call: ToolCall, task: Task): 
 
 async function readAnswer({ execution }: ToolTurn, call: ToolCall, runId: string): Promise<ToolAnswer> {
   try {
-    const { content } = (await execution.ambient.waitForRun({ status: 'started', runId })) as TurnOutput;
+    const { content } = (await readChild(execution, runId)) as TurnOutput;
     return withinLimit(call.name, { content, isError: false });
   } catch (error) {
+    // It has completed: of what else there may be, none is its answer.
+    if ((error as { code?: unknown }).code !== 'child_gone') throw error;
     return toFailure(error);
   }
 }

@@ -61,6 +61,14 @@ export function toWaitCall(
 }
 
 /**
+ * What a run below this one has answered, which has completed. Throws `child_gone` where it is deleted by now, and what the
+ * store is refused for once that has been away for too long.
+ */
+export function readChild({ ambient }: RunHandle, runId: string): Promise<unknown> {
+  return persist(() => ambient.waitForRun({ status: 'started', runId }), START_MS, isStoreDown);
+}
+
+/**
  * Starts a child by its key. A retried run finds the child of the run before by it; one that did not complete, is being
  * cancelled or was dropped from its queue is started anew.
  * Throws `run_cancelled` in a step that was cancelled.
@@ -101,7 +109,7 @@ function isEnding({ status, cancel }: RunRow): boolean {
   return status === 'failed' || status === 'cancelled' || (cancel !== null && !isFinal(status));
 }
 
-/** How long the start of a child waits for the store to come back. */
+/** How long the start of a child, and what reads its answer, wait for the store to come back. */
 const START_MS = 30_000;
 
 function contextOf(caller: string): EngineContext {
