@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { wrapJournal } from '../src/engine/stores/wrap.ts';
@@ -230,6 +230,45 @@ test('a version that is refused is not read again by each of its runs', async ()
   for (const runId of runs)
     await until(async () => (await next.journal.getRun(runId))?.waitingFor?.includes('code_not_kept') === true);
   expect(finds).toBe(1);
+});
+
+test('a run goes on where its code is served, also while that cannot be kept there', async () => {
+  const workspace = createBuiltWorkspace();
+  const [v1, v2] = [await workspace.build(ORDER({ version: '1' })), await workspace.build(ORDER({ version: '2' }))];
+  const first = await boxes.open({ options: v1.options });
+  const runId = await park(first);
+  await replaceKept(first);
+  await first.shut();
+  const next = await boxes.open({ journalPath: first.journalPath, options: v2.options });
+  await resume(next);
+  await untilWaiting(next, runId);
+  await next.shut();
+  const journal = wrapJournal(await openSqliteJournal({ path: first.journalPath }), (name, ask) =>
+    name === 'code.keep' || name === 'code.touch' ? Promise.reject(new Error('The disk is full.')) : ask(),
+  );
+  const back = await boxes.open({ journal, options: v1.options });
+  expect(await finish(back, runId)).toMatchObject({ status: 'completed', output: ended('1') });
+});
+
+test('a run whose code was refused goes on once what is kept can be opened', async () => {
+  const workspace = createBuiltWorkspace();
+  const [v1, v2] = [await workspace.build(ORDER({ version: '1' })), await workspace.build(ORDER({ version: '2' }))];
+  const first = await boxes.open({ options: v1.options });
+  const runId = await park(first);
+  const [kept] = await first.journal.code.touch([String((await first.journal.getRun(runId))?.codeHash)]);
+  if (!kept) throw new Error('Nothing is kept.');
+  const broken = { ...kept, manifest: kept.manifest.replaceAll(/[0-9a-f]{64}/g, '0'.repeat(64)) };
+  await first.journal.code.reseal(kept, broken.manifest);
+  await first.shut();
+  const next = await boxes.open({ journalPath: first.journalPath, options: { ...v2.options, ...FAST } });
+  await resume(next);
+  await untilWaiting(next, runId);
+  await next.journal.code.reseal(broken, kept.manifest);
+  // The refusal is remembered for a minute, and what is refused is looked at anew every two.
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 121_000);
+  onTestFinished(() => clock.mockRestore());
+  expect(await finish(next, runId)).toMatchObject({ status: 'completed', output: ended('1') });
 });
 
 describeWhen(realServers.database, 'replicas of which one has code that nothing keeps', (database) => {
