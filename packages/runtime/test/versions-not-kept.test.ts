@@ -185,6 +185,12 @@ export default defineDeepAgent({ name: 'desk', tools: { pay }, interruptOn: { pa
     await first.shut();
     const next = await open({ options: v2.options });
     expect((await call(next, `GET /api/approvals/${approvalId}`)).status).toBe(200);
+    // What its tool takes is not known.
+    const edited = { decision: 'approve', input: { anything: 1 } };
+    expect(await call(next, `POST /api/approvals/${approvalId}/decide`, edited)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', message: expect.stringContaining('cannot be checked') },
+    });
     const asked = boxes.model.requests.length;
     expect((await call(next, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' })).status).toBe(200);
     await untilWaiting(next, runId);
