@@ -130,6 +130,25 @@ describePlaces(boxes, 'a run whose code is kept nowhere', (openPlace) => {
     expect(await getRun(next, runId)).toMatchObject({ waitingFor: { code: 'code_changed' } });
   });
 
+  test('is begun anew where that is asked for, and given up by that', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const first = await open({ options: (await workspace.build(ORDER({ version: '1' }))).options });
+    const runId = await park(first);
+    await replaceKept(first);
+    await first.shut();
+    const next = await open({ options: (await workspace.build(ORDER({ version: '2' }))).options });
+    await resume(next);
+    await untilWaiting(next, runId);
+    const retry = (from: string) => call<{ runId: string }>(next, `POST /api/runs/${runId}/retry`, { from });
+    expect(await retry('failed-step')).toMatchObject({ status: 409, body: { code: 'run_not_final' } });
+    const again = await retry('start');
+    expect(again.status).toBeLessThan(300);
+    expect(await finish(next, runId)).toMatchObject({ status: 'cancelled', error: { code: 'run_restarted' } });
+    await untilStatus(next, again.body.runId, 'waiting');
+    await resume(next);
+    expect((await finish(next, again.body.runId)).output).toEqual(ended('2'));
+  });
+
   test('because of another secret key ends on its own code once a box has the key before', async () => {
     const [workspace, other, open] = [createBuiltWorkspace(), createBuiltWorkspace(), openPlace()];
     const { options } = await workspace.build(ORDER({ version: '1' }));
