@@ -78,6 +78,9 @@ describePlaces(boxes, 'a run whose code is kept nowhere', (openPlace) => {
       waitingFor: { type: 'code', code: 'code_not_kept', message: expect.stringContaining('secret key') },
     });
     expect(await whyOf(next, runId)).toMatchObject({ nextWakeAt: null });
+    expect(await (await next.request('/metrics')).text()).toContain(
+      'svc_runs_waiting_for_code{svc_run_kind="workflow",svc_run_name="order"} 1',
+    );
     const { epoch } = (await next.journal.getRun(runId)) ?? {};
     // New ones begin meanwhile, and ten sweeps find nothing to do.
     const later = await park(next, 'b');
