@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
 import type { Journal } from '../src/engine/journal.ts';
 import { wrapJournal } from '../src/engine/stores/wrap.ts';
@@ -78,6 +78,9 @@ describePlaces(boxes, 'a run whose code is kept nowhere', (openPlace) => {
       waitingFor: { type: 'code', code: 'code_not_kept', message: expect.stringContaining('secret key') },
     });
     expect(await whyOf(next, runId)).toMatchObject({ nextWakeAt: null });
+    expect(await (await next.request('/metrics')).text()).toContain(
+      'svc_runs_waiting_for_code{svc_run_kind="workflow",svc_run_name="order"} 1',
+    );
     const { epoch } = (await next.journal.getRun(runId)) ?? {};
     // New ones begin meanwhile, and ten sweeps find nothing to do.
     const later = await park(next, 'b');
@@ -128,6 +131,25 @@ describePlaces(boxes, 'a run whose code is kept nowhere', (openPlace) => {
     expect((await call(next, `POST /api/runs/${runId}/resume`, {})).status).toBe(200);
     await untilStatus(next, runId, 'blocked');
     expect(await getRun(next, runId)).toMatchObject({ waitingFor: { code: 'code_changed' } });
+  });
+
+  test('is begun anew where that is asked for, and given up by that', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const first = await open({ options: (await workspace.build(ORDER({ version: '1' }))).options });
+    const runId = await park(first);
+    await replaceKept(first);
+    await first.shut();
+    const next = await open({ options: (await workspace.build(ORDER({ version: '2' }))).options });
+    await resume(next);
+    await untilWaiting(next, runId);
+    const retry = (from: string) => call<{ runId: string }>(next, `POST /api/runs/${runId}/retry`, { from });
+    expect(await retry('failed-step')).toMatchObject({ status: 409, body: { code: 'run_not_final' } });
+    const again = await retry('start');
+    expect(again.status).toBeLessThan(300);
+    expect(await finish(next, runId)).toMatchObject({ status: 'cancelled', error: { code: 'run_restarted' } });
+    await untilStatus(next, again.body.runId, 'waiting');
+    await resume(next);
+    expect((await finish(next, again.body.runId)).output).toEqual(ended('2'));
   });
 
   test('because of another secret key ends on its own code once a box has the key before', async () => {
@@ -185,6 +207,12 @@ export default defineDeepAgent({ name: 'desk', tools: { pay }, interruptOn: { pa
     await first.shut();
     const next = await open({ options: v2.options });
     expect((await call(next, `GET /api/approvals/${approvalId}`)).status).toBe(200);
+    // What its tool takes is not known.
+    const edited = { decision: 'approve', input: { anything: 1 } };
+    expect(await call(next, `POST /api/approvals/${approvalId}/decide`, edited)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', message: expect.stringContaining('cannot be checked') },
+    });
     const asked = boxes.model.requests.length;
     expect((await call(next, `POST /api/approvals/${approvalId}/decide`, { decision: 'approve' })).status).toBe(200);
     await untilWaiting(next, runId);
@@ -230,6 +258,45 @@ test('a version that is refused is not read again by each of its runs', async ()
   for (const runId of runs)
     await until(async () => (await next.journal.getRun(runId))?.waitingFor?.includes('code_not_kept') === true);
   expect(finds).toBe(1);
+});
+
+test('a run goes on where its code is served, also while that cannot be kept there', async () => {
+  const workspace = createBuiltWorkspace();
+  const [v1, v2] = [await workspace.build(ORDER({ version: '1' })), await workspace.build(ORDER({ version: '2' }))];
+  const first = await boxes.open({ options: v1.options });
+  const runId = await park(first);
+  await replaceKept(first);
+  await first.shut();
+  const next = await boxes.open({ journalPath: first.journalPath, options: v2.options });
+  await resume(next);
+  await untilWaiting(next, runId);
+  await next.shut();
+  const journal = wrapJournal(await openSqliteJournal({ path: first.journalPath }), (name, ask) =>
+    name === 'code.keep' || name === 'code.touch' ? Promise.reject(new Error('The disk is full.')) : ask(),
+  );
+  const back = await boxes.open({ journal, options: v1.options });
+  expect(await finish(back, runId)).toMatchObject({ status: 'completed', output: ended('1') });
+});
+
+test('a run whose code was refused goes on once what is kept can be opened', async () => {
+  const workspace = createBuiltWorkspace();
+  const [v1, v2] = [await workspace.build(ORDER({ version: '1' })), await workspace.build(ORDER({ version: '2' }))];
+  const first = await boxes.open({ options: v1.options });
+  const runId = await park(first);
+  const [kept] = await first.journal.code.touch([String((await first.journal.getRun(runId))?.codeHash)]);
+  if (!kept) throw new Error('Nothing is kept.');
+  const broken = { ...kept, manifest: kept.manifest.replaceAll(/[0-9a-f]{64}/g, '0'.repeat(64)) };
+  await first.journal.code.reseal(kept, broken.manifest);
+  await first.shut();
+  const next = await boxes.open({ journalPath: first.journalPath, options: { ...v2.options, ...FAST } });
+  await resume(next);
+  await untilWaiting(next, runId);
+  await next.journal.code.reseal(broken, kept.manifest);
+  // The refusal is remembered for a minute, and what is refused is looked at anew every two.
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 121_000);
+  onTestFinished(() => clock.mockRestore());
+  expect(await finish(next, runId)).toMatchObject({ status: 'completed', output: ended('1') });
 });
 
 describeWhen(realServers.database, 'replicas of which one has code that nothing keeps', (database) => {

@@ -204,7 +204,10 @@ export function createAgents(options: AgentsOptions): Agents {
     readOpenTurn: turns.readOpenTurn,
     splitOpenTurn: turns.splitOpenTurn,
     hideArguments,
-    checkArguments: async (run, tool, args) => tools.checkArguments(await findAgentOf(run), tool, args),
+    async checkArguments(run, tool, args) {
+      const agent = await findAgentOf(run);
+      return agent ? tools.checkArguments(agent, tool, args) : [UNCHECKED];
+    },
     describeArguments: async (run, tool) => tools.describeArguments(await findAgentOf(run), tool),
     async body(run) {
       const input = decode(run.input) as TurnInput;
@@ -221,3 +224,11 @@ export function createAgents(options: AgentsOptions): Agents {
     },
   };
 }
+
+// --- internal ---
+
+/** The tool may be one that takes anything else. */
+const UNCHECKED: Issue = {
+  path: [],
+  message: 'Its code cannot be loaded, so they cannot be checked: approve the call without "input", or reject it.',
+};

@@ -188,7 +188,7 @@ export const resumeRun = operation({
   settles: {
     async isDone({ runs }, input) {
       const run = await runs.find(input.id);
-      return run !== undefined && run.pausedAt === null && run.status !== 'blocked';
+      return run !== undefined && run.pausedAt === null && run.status !== 'blocked' && !isForCode(run);
     },
   },
   handle: ({ runs }, input) => runs.resume(input.id),
@@ -212,3 +212,9 @@ export const deleteRun = operation({
     return { runId: input.id, deleted: true as const };
   },
 });
+
+// --- internal ---
+
+function isForCode({ status, waitingFor }: z.output<typeof Run>): boolean {
+  return status === 'waiting' && (waitingFor as { type?: string } | null)?.type === 'code';
+}

@@ -10,7 +10,7 @@ export interface Gauge {
 }
 
 export interface GaugeOptions {
-  journal: Pick<Journal, 'hooks' | 'listRuns' | 'notices' | 'queue' | 'tallyRuns'>;
+  journal: Pick<Journal, 'code' | 'hooks' | 'listRuns' | 'notices' | 'queue' | 'tallyRuns'>;
   liveRuns(): number;
   openStreams(): number;
 }
@@ -56,6 +56,11 @@ const QUEUE = {
   text: `Runs that wait to begin, and starts that wait for a serial workflow, up to ${MOST}.`,
 };
 const BLOCKED = { name: 'svc.runs.blocked', unit: '{run}', text: `Runs that are blocked, the newest ${MOST}.` };
+const FOR_CODE = {
+  name: 'svc.runs.waiting_for_code',
+  unit: '{run}',
+  text: `Runs whose code is kept nowhere or does not load, up to ${MOST}.`,
+};
 const PENDING = { name: 'svc.notify.pending', unit: '{message}', text: 'Messages that wait for a receiver of notify.' };
 const FAILING = {
   name: 'svc.notify.failures',
@@ -71,12 +76,20 @@ const STREAMS = {
 const MEMORY = { name: 'process.memory.usage', unit: 'By', text: 'Memory the process has of the system.' };
 const HEAP = { name: 'v8js.memory.heap.used', unit: 'By', text: 'Memory of the heap in use.' };
 
-async function readStore({ hooks, listRuns, notices, queue, tallyRuns }: GaugeOptions['journal']): Promise<Gauge[]> {
-  const [asked, queued, starts, blocked, messages, failing] = await Promise.all([
+async function readStore({
+  code,
+  hooks,
+  listRuns,
+  notices,
+  queue,
+  tallyRuns,
+}: GaugeOptions['journal']): Promise<Gauge[]> {
+  const [asked, queued, starts, blocked, forCode, messages, failing] = await Promise.all([
     hooks.listBriefEntries({ kind: 'approval', isPending: true }, { limit: MOST }),
     tallyRuns({ status: 'queued' }, FOREVER_MS),
     queue.list({}, { limit: MOST }),
     listRuns({ status: 'blocked' }, { limit: MOST }),
+    code.countWaiting(MOST),
     notices.countPending(),
     notices.listFailing(),
   ]);
@@ -91,7 +104,8 @@ async function readStore({ hooks, listRuns, notices, queue, tallyRuns }: GaugeOp
   return [
     one(APPROVALS, asked.length),
     { description: QUEUE, points },
-    toBlocked(blocked),
+    byName(BLOCKED, countByName(blocked)),
+    byName(FOR_CODE, forCode),
     ofReceivers(PENDING, messages),
     ofReceivers(
       FAILING,
@@ -100,14 +114,25 @@ async function readStore({ hooks, listRuns, notices, queue, tallyRuns }: GaugeOp
   ];
 }
 
-/** By name; 0 of none, so that an alert on it has something to compare with. */
-function toBlocked(runs: { kind: string; name: string }[]): Gauge {
-  const counts = new Map<string, { labels: Record<string, string>; value: number }>();
-  for (const { kind, name } of runs) {
-    const point = counts.get(name) ?? { labels: { [RUN.kind]: kind, [RUN.name]: name }, value: 0 };
-    counts.set(name, { ...point, value: point.value + 1 });
-  }
-  return { description: BLOCKED, points: counts.size > 0 ? [...counts.values()] : [{ labels: {}, value: 0 }] };
+interface Counted {
+  kind: string;
+  name: string;
+  count: number;
+}
+
+/** 0 of none, so that an alert on it has something to compare with. */
+function byName(description: Description, counts: Counted[]): Gauge {
+  const points = counts.map(({ kind, name, count: value }) => ({
+    labels: { [RUN.kind]: kind, [RUN.name]: name },
+    value,
+  }));
+  return { description, points: points.length > 0 ? points : [{ labels: {}, value: 0 }] };
+}
+
+function countByName(runs: { kind: string; name: string }[]): Counted[] {
+  const counts = new Map<string, Counted>();
+  for (const { kind, name } of runs) counts.set(name, { kind, name, count: (counts.get(name)?.count ?? 0) + 1 });
+  return [...counts.values()];
 }
 
 function readMemory(): Gauge[] {

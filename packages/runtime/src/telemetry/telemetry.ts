@@ -46,7 +46,7 @@ export interface Telemetry {
 export interface TelemetryOptions {
   settings: TelemetrySettings;
   service: { name: string; version: string; instanceId: string };
-  journal: Pick<Journal, 'getRecords' | 'hooks' | 'listRuns' | 'notices' | 'queue' | 'tallyRuns'>;
+  journal: Pick<Journal, 'code' | 'getRecords' | 'hooks' | 'listRuns' | 'notices' | 'queue' | 'tallyRuns'>;
   liveRuns(): number;
   /** `<workflow>: <step>` of the steps under way, at most so many. */
   busySteps(most: number): string[];

@@ -10,6 +10,7 @@ import type { MasterKey } from '../secrets/seal.ts';
 import { createKeeper } from './keeper.ts';
 import { createLoader } from './loader.ts';
 import type { Loader, PlacedVersion } from './loader.ts';
+import { createRefusals } from './refusals.ts';
 import { createWaking } from './waking.ts';
 
 /** A run whose code is looked for. `codeHash`: what it began with. */
@@ -89,7 +90,7 @@ export function createVersions(options: VersionsOptions): Versions {
   };
   const find = createFinder({ loader, isRefused: refusals.has, define }, keepRetired);
 
-  const waking = createWaking({ store, log, codes: catalog.codeHashes });
+  const waking = createWaking({ store, log, codes: catalog.codeHashes, reopened: () => refusals.reopened(loader) });
   let isKept = false;
   let isSweeping = false;
   let sweptAt = -Infinity;
@@ -103,8 +104,8 @@ export function createVersions(options: VersionsOptions): Versions {
     log.warn('Code cannot be kept for the runs that begin with it; the next sweep tries again.', { error });
   const housekeep = async (): Promise<void> => {
     seen.clear();
-    await keep();
-    await waking.again();
+    // What cannot be kept is served all the same.
+    await keep().finally(waking.again);
     await store.drop({ idleMs: IDLE_MS });
   };
   return {
@@ -142,7 +143,7 @@ export function createVersions(options: VersionsOptions): Versions {
       if (!isKept) await keep().then(() => (isKept = true), warn);
     },
     sweep() {
-      if (isKept && keeps !== 'none') waking.sweep();
+      if (keeps !== 'none') waking.sweep({ isKept });
       const now = performance.now();
       const isHousekeeping = now - housekeptAt > HOUSEKEEPING_MS;
       const isDue = isHousekeeping || !isKept || (keeps === 'open' && now - sweptAt > OPEN_MS);
@@ -215,29 +216,6 @@ function createFinder(
   };
 }
 
-interface Refusals {
-  note(code: CodeKey, why: string): void;
-  /** Was a moment ago: each of its runs would have all files read. */
-  has(code: CodeKey): boolean;
-  whyOf(code: CodeKey): string | undefined;
-}
-
-function createRefusals(log: Log): Refusals {
-  const refused = new Map<string, { why: string; until: number }>();
-  const find = ({ codeHash, name }: CodeKey) => refused.get(`${codeHash} ${name}`);
-  return {
-    note(code, why) {
-      const isKnown = find(code) !== undefined;
-      const { codeHash, name } = code;
-      if (refused.size > MOST_REFUSED) refused.clear();
-      refused.set(`${codeHash} ${name}`, { why, until: performance.now() + REFUSED_MS });
-      if (!isKnown) log.error(`Kept code is not executed: ${why}. Its runs wait.`, { codeHash, name });
-    },
-    has: (code) => (find(code)?.until ?? 0) > performance.now(),
-    whyOf: (code) => find(code)?.why,
-  };
-}
-
 function createNotKept(
   { findWorkflow, findAgent }: Pick<Catalog, 'findWorkflow' | 'findAgent'>,
   whyRefused: (code: CodeKey) => string | undefined,
@@ -259,9 +237,6 @@ const IDLE_MS = 10 * 60_000;
 
 /** Between two looks for open runs whose code is not kept. */
 const OPEN_MS = 900;
-
-const MOST_REFUSED = 1_000;
-const REFUSED_MS = 60_000;
 
 /** Versions that edits have replaced between two sweeps. */
 const MOST_RETIRED = 100;

@@ -5,9 +5,15 @@ import type { Log } from '../log.ts';
 export interface Waking {
   /** Code was loaded: runs may wait for what is served, or for what was kept since. */
   loaded(): void;
-  /** Called about once a second, once the other replicas know what is served here. Returns at once. */
-  sweep(): void;
-  /** This process may have been cut off for a while, and others took its runs for lost. Throws what the journal does. */
+  /**
+   * Called about once a second, once the other replicas know what is served here. Returns at once. `isKept`: what is served is
+   * kept, too, as far as it can be.
+   */
+  sweep(how: { isKept: boolean }): void;
+  /**
+   * This process may have been cut off for a while, and others took its runs for lost. And what was refused here may be executed
+   * by now. Throws what the journal does.
+   */
   again(): Promise<void>;
 }
 
@@ -16,21 +22,36 @@ export interface WakingOptions {
   log: Log;
   /** The hashes of what is served. */
   codes(): readonly string[];
+  /** The hashes of what was refused, and is executed by now. */
+  reopened(): AsyncIterable<string>;
 }
 
-export function createWaking({ store, log, codes }: WakingOptions): Waking {
+export function createWaking({ store, log, codes, reopened }: WakingOptions): Waking {
   let isDue = false;
+  let isKeptDue = false;
+  /** What was refused and is executed by now, and has not been woken for. */
+  const found = new Set<string>();
   return {
-    loaded: () => void (isDue = true),
-    sweep() {
-      if (!isDue) return;
-      isDue = false;
+    loaded() {
+      isDue = true;
+      isKeptDue = true;
+    },
+    sweep({ isKept }) {
       // What is kept counts once: it may be that the key of this process does not open it.
-      store.wake(codes(), { orKept: true }).catch((error: unknown) => {
+      const orKept = isKept && isKeptDue;
+      if (!isDue && !orKept) return;
+      isDue = false;
+      if (orKept) isKeptDue = false;
+      store.wake(codes(), { orKept }).catch((error: unknown) => {
         isDue = true;
+        isKeptDue ||= orKept;
         log.warn('Runs that wait for their code cannot be looked for; the next sweep tries again.', { error });
       });
     },
-    again: async () => void (await store.wake(codes())),
+    async again() {
+      for await (const codeHash of reopened()) found.add(codeHash);
+      await store.wake([...codes(), ...found]);
+      found.clear();
+    },
   };
 }

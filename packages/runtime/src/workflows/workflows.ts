@@ -10,6 +10,7 @@ import { CLEANUP_MS } from '../definitions/life-settings.ts';
 import type { FlowPolicy } from '../definitions/flow-settings.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
 import type { Body } from '../engine/body.ts';
+import { waitsForCode } from '../engine/worker/code-waits.ts';
 import type { ChildStartHow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { RunRow, RunTrigger } from '../engine/journal/run.ts';
@@ -92,12 +93,12 @@ export function createWorkflows({
   retryTurn,
   guardrails,
 }: WorkflowsOptions): Workflows {
-  /** A blocked run that is begun anew ends as cancelled: its lock is free for the new one. */
+  /** A run that is blocked, or waits for code, and is begun anew ends as cancelled: its lock is free for the new one. */
   const giveUp = async (run: RunRow, from: 'failed-step' | 'start'): Promise<void> => {
     if (from !== 'start')
       throw new BoxError(
         'run_not_final',
-        `The run is blocked: no step of it has failed. Retry it with "from": "start", or resume it on the current code.`,
+        `The run ${run.status === 'blocked' ? 'is blocked' : 'waits for its code'}: no step of it has failed. Retry it with "from": "start", or resume it on the current code.`,
       );
     await engine.cancel(run.runId, Object.assign(new Error('The run was begun anew.'), { code: 'run_restarted' }));
   };
@@ -175,7 +176,7 @@ export function createWorkflows({
       // A run that has continued as another is that one.
       const run = await journal.getLastRun(runId);
       if (!run) throw new BoxError('run_not_found', `There is no run "${runId}".`);
-      if (run.status === 'blocked') await giveUp(run, from);
+      if (run.status === 'blocked' || waitsForCode(run)) await giveUp(run, from);
       else if (!isFinal(run.status))
         throw new BoxError('run_not_final', `The run is ${run.status}; a run that has ended can be retried.`);
       if (run.kind === 'agent') return toTurnReceipt(await retryTurn({ run, from, idempotencyKey, caller }));

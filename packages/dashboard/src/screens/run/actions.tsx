@@ -95,7 +95,7 @@ export function RunActions({ run }: { run: Run }) {
           Retry
         </Button>
       )}
-      {(run.pausedAt !== null || run.status === 'blocked') && !isOver && may('runs:retry') && (
+      {(run.pausedAt !== null || run.status === 'blocked' || waitsForCode(run)) && !isOver && may('runs:retry') && (
         <Button look="primary" busy={resume.isPending} onClick={() => void change(resume, 'It goes on.')}>
           Resume
         </Button>
@@ -112,6 +112,10 @@ export function RunActions({ run }: { run: Run }) {
 }
 
 // --- internal ---
+
+function waitsForCode({ status, waitingFor }: Run): boolean {
+  return status === 'waiting' && (waitingFor as { type?: string } | null)?.type === 'code';
+}
 
 function copy(line: string): void {
   void navigator.clipboard.writeText(line).then(() => toast(`Copied: ${line}`), toastFailure);

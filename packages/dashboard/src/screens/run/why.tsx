@@ -10,7 +10,7 @@ export function WhyPanel({ id }: { id: string }) {
   return (
     <Panel title="Why">
       <Answer of={why} rows={2}>
-        {({ summary, reasons, nextWakeAt }) => (
+        {({ summary, reasons, suggestion, nextWakeAt }) => (
           <>
             <p className="wrap-anywhere">
               <bdi>{summary}</bdi>
@@ -23,6 +23,11 @@ export function WhyPanel({ id }: { id: string }) {
                   </li>
                 ))}
               </ul>
+            )}
+            {suggestion !== '' && (
+              <p className="mt-2 wrap-anywhere text-muted">
+                <bdi>{suggestion}</bdi>
+              </p>
             )}
             {nextWakeAt !== null && (
               <p className="mt-2 text-muted">

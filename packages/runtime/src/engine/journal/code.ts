@@ -46,6 +46,8 @@ export interface CodeStore {
    * those whose code is kept by now. Answers how many.
    */
   wake(codeHashes: readonly string[], options?: { orKept?: boolean }): Promise<number>;
+  /** How many runs wait for code that is not there or does not load, by name: of `limit` of them. */
+  countWaiting(limit: number): Promise<WaitingCount[]>;
   /** Of these hashes those that an open run, or a start that waits, has. */
   listOpen(codeHashes: readonly string[]): Promise<string[]>;
   /** Open runs of one name and the code they have, up to `limit` of them. */
@@ -57,6 +59,12 @@ export interface CodeStore {
    * than `idleMs` ago, and files that belong to none. Answers how many versions.
    */
   drop(options: { idleMs: number }): Promise<number>;
+}
+
+export interface WaitingCount {
+  kind: string;
+  name: string;
+  count: number;
 }
 
 export interface OpenRun {

@@ -11,7 +11,7 @@ export function waitsForCode({ status, waitingFor }: Pick<RunRow, 'status' | 'wa
 /** Parks a run without a time: it is due again when its code is there (`CodeStore.wake`). */
 export function toCodeWait(run: RunRow, { code, message }: CodeNotKeptError): Append {
   const { codeHash } = run;
-  return park(run, { wakeAt: null, waitingFor: { type: 'code', code, codeHash, message } });
+  return park(run, { wakeAt: null, waitingFor: { type: 'code', code, codeHash, message, ...lastWaitOf(run) } });
 }
 
 /** Parks a run whose code did not load. Twice as long each time: thousands of them would keep a box busy for good. */
@@ -19,7 +19,14 @@ export function toCodeRetry(run: RunRow, error: unknown, now: number): Append {
   const { type, tries = 0 } = JSON.parse(run.waitingFor ?? '{}') as { type?: string; tries?: number };
   const failed = type === 'code' ? tries + 1 : 1;
   const wakeAt = now + Math.min(MOST_MS, RETRY_MS * 2 ** (failed - 1));
-  return park(run, { wakeAt, waitingFor: { type: 'code', message: toText(error), tries: failed } });
+  return park(run, { wakeAt, waitingFor: { type: 'code', message: toText(error), tries: failed, ...lastWaitOf(run) } });
+}
+
+/** What its code waits for, as it was last recorded; empty: nothing is. */
+export function lastWaitOf({ waitingFor }: Pick<RunRow, 'waitingFor'>): { was?: LastWait } {
+  const { type, step, was } = JSON.parse(waitingFor ?? '{}') as Partial<LastWait> & { was?: LastWait };
+  if (type === 'code') return was === undefined ? {} : { was };
+  return type === undefined || step === undefined ? {} : { was: { type, step } };
 }
 
 // --- internal ---
@@ -35,6 +42,12 @@ interface CodeWait {
   code?: CodeNotKeptError['code'];
   codeHash?: string | null;
   tries?: number;
+  was?: LastWait;
+}
+
+interface LastWait {
+  type: string;
+  step: string;
 }
 
 function park(

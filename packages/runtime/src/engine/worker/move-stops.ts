@@ -4,6 +4,7 @@ import type { ReplayEnd } from '../run/replay.ts';
 import type { Difference } from '../values/difference.ts';
 import type { Redact } from '../values/redact.ts';
 import { toText } from '../values/text.ts';
+import { lastWaitOf } from './code-waits.ts';
 
 /** Why a run cannot go on by other code, or why that is not known. */
 export interface MoveStop {
@@ -78,11 +79,9 @@ export function toUnknownStop(code: string, message: string): MoveStop {
 
 const STUCK = 'The code waits for something that is no step: it comes no further than that.';
 
-/** What the run waits for that code can be asked about. */
-function waitOf({ status, waitingFor }: RunRow): { step: string } | undefined {
-  if (status !== 'waiting' || waitingFor === null) return undefined;
-  const { type, step } = JSON.parse(waitingFor) as { type?: string; step?: string };
-  return type === 'code' || step === undefined ? undefined : { step };
+/** What the run waits for that code can be asked about, also while it waits for code. */
+function waitOf(run: RunRow): { step: string } | undefined {
+  return run.status === 'waiting' ? lastWaitOf(run).was : undefined;
 }
 
 function gone(step: string, how: string): MoveStop {

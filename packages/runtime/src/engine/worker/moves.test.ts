@@ -3,6 +3,7 @@ import { codeLog } from '../../logs/code-log.ts';
 import { newJournalPath, step, until, useBenches } from '../_setup.ts';
 import type { Bench, BenchOptions, Code } from '../_setup.ts';
 import type { EngineOptions } from '../engine.ts';
+import { CodeNotKeptError } from '../errors.ts';
 import { requestApproval } from '../primitives/approval.ts';
 import { createHook } from '../primitives/hook.ts';
 import { sleep } from '../primitives/sleep.ts';
@@ -136,6 +137,55 @@ test.each(STOPS)('newest code that %s stops, and is not given to the run', async
   expect(await opened.engine.checkMove(runId)).toMatchObject({ outcome: 'stops', stop });
   expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'stops', stop });
   expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', movedAt: null });
+});
+
+const NO_CODE: [string, () => Error][] = [
+  ['is kept nowhere', () => new CodeNotKeptError('It is nowhere.')],
+  ['does not load', () => new Error('It has thrown.')],
+];
+
+test.each(NO_CODE)('a run whose code %s still waits for what it waited for before', async (_name, toError) => {
+  const path = newJournalPath();
+  const taken: unknown[] = [];
+  const waiting: Code = {
+    async order() {
+      createHook({ token: 'beside' });
+      const given = await createHook({ token: 'go' });
+      taken.push(given);
+      return ship();
+    },
+  };
+  const first = await bench(path, waiting, { codeHash: 'old' });
+  const runId = await park(first);
+  await first.close();
+  let newest: Code[string] = async () => {
+    createHook({ token: 'beside' });
+    createHook({ token: 'go' });
+    return ship();
+  };
+  const opened = await bench(path, waiting, {
+    codes: () => ['newest'],
+    resolve: async ({ codeHash }) => {
+      if (codeHash === 'old') throw toError();
+      return { run: newest as never, codeHash: 'newest', durability: 'process' };
+    },
+    resolveNewest: async () => ({ run: newest as never, codeHash: 'newest', durability: 'process' }),
+  });
+  const isParked = async (epoch: number) => {
+    const run = await opened.journal.getRun(runId);
+    return run?.owner === null && run.epoch > epoch && run.waitingFor?.includes('"code"') === true;
+  };
+  for (const token of ['beside', 'go']) {
+    const { epoch = 0 } = (await opened.journal.getRun(runId)) ?? {};
+    await opened.engine.resumeHook(token, token);
+    await until(() => isParked(epoch));
+    const gone = { outcome: 'stops', stop: { code: 'wait_gone', recorded: 'await hook' } };
+    expect(await opened.engine.move(runId)).toMatchObject(gone);
+  }
+  newest = waiting.order as Code[string];
+  expect(await opened.engine.move(runId)).toMatchObject({ outcome: 'moved' });
+  expect(await opened.engine.wait(runId, 10_000)).toMatchObject({ status: 'completed' });
+  expect(taken).toEqual(['go']);
 });
 
 const UNANSWERED: [string, Code['order'], Code['order'], Record<string, unknown>][] = [

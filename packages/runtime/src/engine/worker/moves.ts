@@ -142,10 +142,10 @@ interface Judged {
 }
 
 /** A process that lives has it, or whoever takes it up next begins where it was at work. */
-function isHeld({ owner, leaseUntil, status, pausedAt }: RunRow, asks: Pick<MovesOptions, 'owner' | 'clock'>): boolean {
+function isHeld({ owner, leaseUntil, status }: RunRow, asks: Pick<MovesOptions, 'owner' | 'clock'>): boolean {
   if (owner === null) return false;
   const isLapsed = owner !== asks.owner && leaseUntil !== null && leaseUntil <= asks.clock.now();
-  return !isLapsed || (status !== 'waiting' && pausedAt === null);
+  return !isLapsed || status !== 'waiting';
 }
 
 const CHECK_BYTES = 64 * 1024 * 1024;

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { describeOnStores } from '../_stores.ts';
 import { outputOf, step, until, useBenches } from '../_setup.ts';
 import type { Code } from '../_setup.ts';
+import { CodeNotKeptError } from '../errors.ts';
 import { createHook } from '../primitives/hook.ts';
 
 const LEASE = { exclusive: false, leaseMs: 1_200, limits: { parkAfter: 50 } };
@@ -88,6 +89,25 @@ describeOnStores('replicas of two releases on one journal', (newPlace) => {
       expect(ranIn).not.toContain('next');
     },
   );
+
+  test('a run that waits for its code goes on where that comes up, though nothing wakes it there', async () => {
+    const place = newPlace();
+    const a = await open(place, old.code, old.options);
+    const { runId } = await a.start('order', 't');
+    await until(async () => (await a.journal.getRun(runId))?.owner === null);
+    await a.close();
+    const b = await open(place, next.code, {
+      ...next.options,
+      resolve: async ({ codeHash }: { codeHash?: string | null }) => {
+        if (codeHash === 'old') throw new CodeNotKeptError('It is nowhere.');
+        return { run: next.code.order as never, codeHash: 'next', durability: 'process' };
+      },
+    });
+    await b.engine.resumeHook('t', null);
+    await until(async () => (await b.journal.getRun(runId))?.waitingFor?.includes('code_not_kept') === true);
+    const back = await open(place, old.code, old.options);
+    expect(outputOf(await back.engine.wait(runId, 20_000))).toBe('old');
+  });
 
   test('a run of code that no other replica has either is taken as ever', async () => {
     const place = newPlace();

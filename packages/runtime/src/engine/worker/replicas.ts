@@ -21,7 +21,7 @@ export interface Replicas {
 }
 
 export interface ReplicasOptions {
-  journal: Pick<Journal, 'replicas'>;
+  journal: Pick<Journal, 'code' | 'replicas'>;
   log: Log;
   owner: string;
   leaseMs: number;
@@ -37,9 +37,13 @@ export function createReplicas({ journal, log, owner, leaseMs, codes, now }: Rep
 
   const look = async (): Promise<void> => {
     const own = new Set(codes());
-    const before = elsewhere.length;
-    elsewhere = (await journal.replicas.listCodesOfOthers(owner)).filter((code) => !own.has(code));
-    if (before === 0 && elsewhere.length > 0)
+    const before = elsewhere;
+    const found = (await journal.replicas.listCodesOfOthers(owner)).filter((code) => !own.has(code));
+    // Who serves it may have a runtime that wakes no run. What fails is done by the next look.
+    const gained = found.filter((code) => !before.includes(code));
+    if (gained.length > 0) await journal.code.wake(gained);
+    elsewhere = found;
+    if (before.length === 0 && found.length > 0)
       log.info('Another replica has other code: each goes on with the runs of its own.', { codes: elsewhere });
   };
   const announce = async (): Promise<void> => {

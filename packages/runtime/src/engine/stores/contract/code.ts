@@ -75,6 +75,8 @@ export function describeCode(world: World): void {
         const woken = rows.filter(({ wakeAt }) => wakeAt !== null && wakeAt < far).map(({ runId }) => runId);
         return Object.entries(ids).flatMap(([name, id]) => (woken.includes(id) ? name : []));
       };
+      expect(await store().countWaiting(10)).toEqual([{ kind: 'workflow', name: expect.any(String), count: 5 }]);
+      expect(await store().countWaiting(2)).toMatchObject([{ count: 2 }]);
       expect(await store().wake([])).toBe(0);
       expect(await store().wake(['served', 'other'])).toBe(2);
       expect(await due()).toEqual(['served', 'paused']);

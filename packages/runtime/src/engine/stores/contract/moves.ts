@@ -81,9 +81,13 @@ export function describeMoves(world: World): void {
       const moved = await read(world.journal, run.runId);
       expect([given, moved]).toEqual([true, { ...run, ...MOVED, epoch: run.epoch + 1, owner: null, leaseUntil: null }]);
       expect(await write(world.journal, run, 1)).not.toMatchObject({ outcome: 'appended' });
+      const resting = await leave(died);
+      await world.journal.pause(resting.runId);
+      expect(await moves().move(moveOf(await read(world.journal, resting.runId)))).toBe(true);
+      // Its process may only stand still, with a step at work.
       const paused = await start(world.journal, newRun({ codeHash: 'old', claim: died }));
       await world.journal.pause(paused.runId);
-      expect(await moves().move(moveOf(await read(world.journal, paused.runId)))).toBe(true);
+      expect(await moves().move(moveOf(await read(world.journal, paused.runId)))).toBe(false);
       // It still has it, and has not come to renew; it may be at work; it is to be taken up as it is.
       expect(await moves().move(moveOf(await leave({ owner: 'b', leaseMs: 0 })))).toBe(false);
       expect(await moves().move(moveOf(await leave({ owner: 'a', leaseMs: 60_000 })))).toBe(false);

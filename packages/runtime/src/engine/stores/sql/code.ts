@@ -1,4 +1,4 @@
-import type { CodeFile, CodeStore, FoundCode, NotedRecord, OpenRun } from '../../journal/code.ts';
+import type { CodeFile, CodeStore, FoundCode, NotedRecord, OpenRun, WaitingCount } from '../../journal/code.ts';
 import { FINAL_STATUSES, FREE, inState, WAITS_FOR_CODE } from './queries.ts';
 import { decodeText } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
@@ -82,6 +82,7 @@ export function createCodeStore(statements: Statements): CodeStore {
       );
       return rows.map(({ codeHash }) => fromStoredText(codeHash as string));
     },
+    countWaiting: createCountWaiting(statements),
     async listOpenRuns(name, limit) {
       // By the name itself a planner would look through all runs that have it, most of which have ended.
       const rows = await query(
@@ -141,6 +142,20 @@ function createWake({ tables, query, now, isAmong }: Statements): CodeStore['wak
       [await now(), WAITS_FOR_CODE, JSON.stringify(codeHashes.map(toStoredText))],
     );
     return rows.length;
+  };
+}
+
+function createCountWaiting({ tables: { runs }, query }: Statements): CodeStore['countWaiting'] {
+  const waiting = `select kind, name from ${runs} where ${inState('waiting')} and waiting_for like ? limit ?`;
+  return async (limit) => {
+    const rows = await query(
+      `select kind as "kind", name as "name", count(*) as "count" from (${waiting}) as waiting group by kind, name`,
+      [WAITS_FOR_CODE, limit],
+    );
+    return rows.map(({ count, ...row }) => ({
+      ...(decodeText(row) as unknown as WaitingCount),
+      count: Number(count),
+    }));
   };
 }
 

@@ -20,8 +20,9 @@ export function createMoveStore({ tables, query, now, isAmong }: Statements): Mo
     async move({ runId, epoch, seq, from, to, by, frees }) {
       const code = from === null ? 'code_hash is null' : 'code_hash = ?';
       const at = await now();
-      // One that is due is taken up from its owner, as any other whose process died, and that is counted.
-      const isLeft = `owner <> ? and lease_until <= ? and (status = 'waiting' or paused_at is not null)`;
+      // One that is due is taken up from its owner, as any other whose process died, and that is counted. One that runs, paused or
+      // not, may have a step at work in a process that only stands still.
+      const isLeft = `owner <> ? and lease_until <= ? and status = 'waiting'`;
       const rows = await query(
         `update ${runs} set moved_from = code_hash, moved_at = ?, code_hash = ?,
           epoch = case when owner is null then epoch else epoch + 1 end, owner = null, lease_until = null
