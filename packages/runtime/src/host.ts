@@ -10,7 +10,7 @@ export { openBundle } from './boot/bundle.ts';
 export type { BootOptions, RunningBox } from './boot/boot.ts';
 export { createCloser } from './box/closer.ts';
 export type { Closer } from './box/closer.ts';
-export { BROWSER_RULE, MAX_RUNS_RULE, STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
+export { BROWSER_RULE, MAX_RUNS_RULE, PROVIDER_RULE, STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
 export {
   findBrokenStorage,
   formatBroken,
