@@ -47,6 +47,7 @@ export { watchPeer } from './http/heartbeat.ts';
 export { joinWrites } from './http/join-writes.ts';
 export { pour } from './http/pour.ts';
 export { createHostCheck } from './http/hosts.ts';
+export { isTunnelled } from './http/tunnelled.ts';
 export { listen } from './http/listen.ts';
 export type { Listener } from './http/listen.ts';
 export type { RouteEntry } from './http/app.ts';
