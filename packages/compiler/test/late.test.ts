@@ -113,12 +113,17 @@ it('a workflow file in a folder that is not read is named, with where to move it
     'src/fixtures/d.workflow.ts',
     'dist/e.workflow.ts',
     'examples/own/workflows/f.workflow.ts',
+    'packages/bot/workflows/g.workflow.ts',
+    'packages/bot/src/h.workflow.ts',
+    'packages/desk/src/i.workflow.ts',
+    'packages/conf/src/j.workflow.ts',
   ];
   const files = Object.fromEntries([...stray, ...left].map((file) => [file, source]));
   const none = { 'flows/none.workflow.ts': 'export const none = 1;\n', 'examples/own/svc.json': '{}\n' };
+  const marks = { 'packages/desk/deep-agents/desk/index.ts': '', 'packages/conf/svc.config.ts': '' };
   const way = (file: string, to: string) =>
     `${file}:2:3 workflow_outside_folder: 'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. Move the file to "${to}".`;
-  expect(await problemsOf({ ...files, ...none })).toEqual([
+  expect(await problemsOf({ ...files, ...none, ...marks })).toEqual([
     way('flows/ok.workflow.ts', 'workflows/ok.workflow.ts'),
     way('root.workflow.ts', 'workflows/root.workflow.ts'),
     way('src/deep/other.workflow.ts', 'workflows/other.workflow.ts'),

@@ -32,13 +32,21 @@ const READ = new Set(['workflows', 'workflow']);
 /** More than any project has by hand: what is beyond it is data. */
 const MOST_FOLDERS = 5_000;
 
+/** What makes a folder a workspace of its own; in these two, folders so named are mistaken for those of the convention. */
+function isMark(folder: string, name: string): boolean {
+  if (name === 'svc.json' || name === 'svc.config.ts') return true;
+  return MARKS.has(name) && folder !== 'src' && !/^deep-agents(?:\/|$)/.test(folder);
+}
+
+const MARKS = new Set(['deep-agents', 'workflows']);
+
 async function listStray(root: string): Promise<string[]> {
   const files: string[] = [];
   const folders = [''];
   for (let i = 0; i < folders.length && i < MOST_FOLDERS; i++) {
     const folder = folders[i] ?? '';
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
-    if (folder !== '' && entries.some(({ name }) => name === 'svc.json')) continue;
+    if (folder !== '' && entries.some(({ name }) => isMark(folder, name))) continue;
     for (const entry of entries) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) {
