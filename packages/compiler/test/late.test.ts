@@ -129,3 +129,28 @@ it('a workflow file in a folder that is not read is named, with where to move it
     way('src/deep/other.workflow.ts', 'workflows/other.workflow.ts'),
   ]);
 });
+
+it('names through many barrels are found without the others being kept from their turn', async () => {
+  const files: Record<string, string> = {};
+  const parts = Array.from({ length: 100 }, (_, part) => part);
+  for (const part of parts)
+    files[`lib/part-${part}.ts`] = Array.from({ length: 100 }, (_, i) => `export const a${part}_${i} = 1;\n`).join('');
+  files['lib/all.ts'] = [
+    ...parts.map((part) => `export * from './part-${part}.ts';\n`),
+    `export * from './all.ts';\n`,
+  ].join('');
+  const names = Array.from({ length: 5_000 }, (_, i) => `a${i % 100}_${Math.floor(i / 100)}`);
+  files['workflows/refund.workflow.ts'] = workflow(`import { ${names.join(', ')}, a1_x } from '../lib/all.ts';`);
+  const late = createLateChecks({ root: createWorkspace(files) });
+  expect(await late.find()).toMatchObject([{ code: 'export_missing' }]);
+  const before = performance.now();
+  await late.find();
+  expect(performance.now() - before).toBeLessThan(2_000);
+});
+
+it('ends with nothing once it is stopped', async () => {
+  const source = `export async function ok() {\n  'use workflow';\n}\n`;
+  const late = createLateChecks({ root: createWorkspace({ 'flows/ok.workflow.ts': source }) });
+  expect(await late.find(AbortSignal.abort())).toEqual([]);
+  expect(await late.find()).toHaveLength(1);
+});

@@ -6,12 +6,14 @@ import type { FoundIn } from './frame.ts';
 
 /**
  * Workflow files in folders that are not read, such as `flows/` or the root. Hidden folders, packages, what is built, tests and
- * their fixtures, and workspaces inside of this one are left alone.
+ * their fixtures, and workspaces inside of this one are left alone. Once
+ * `signal` is aborted: ends soon, with what was found until then.
  */
-export async function findStrayWorkflows(scan: Scan, root: string): Promise<FoundIn[]> {
+export async function findStrayWorkflows(scan: Scan, root: string, signal?: AbortSignal): Promise<FoundIn[]> {
   const taken = new Set(scan.workflows.map(({ file }) => file));
   const found: FoundIn[] = [];
-  for (const file of await listStray(root)) {
+  for (const file of await listStray(root, signal)) {
+    if (signal?.aborted) break;
     // One that something imports is a problem of its own already.
     if (scan.files[file]) continue;
     const lines = (await readFile(join(root, file), 'utf8').catch(() => '')).split('\n');
@@ -40,10 +42,11 @@ function isMark(folder: string, name: string): boolean {
 
 const MARKS = new Set(['deep-agents', 'workflows']);
 
-async function listStray(root: string): Promise<string[]> {
+async function listStray(root: string, signal: AbortSignal | undefined): Promise<string[]> {
   const files: string[] = [];
   const folders = [''];
   for (let i = 0; i < folders.length && i < MOST_FOLDERS; i++) {
+    if (signal?.aborted) break;
     const folder = folders[i] ?? '';
     const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => []);
     if (folder !== '' && entries.some(({ name }) => isMark(folder, name))) continue;
