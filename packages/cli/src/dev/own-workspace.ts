@@ -13,7 +13,9 @@ export const WORKSPACE_PATH = '/.svc/workspace';
 export function mountOwnWorkspace({ app }: Pick<Box, 'app'>, { root, id }: { root: string; id: string }): void {
   const workspace = realpathSync(root);
   app.on('GET', WORKSPACE_PATH, ({ runtime }: Asked) =>
-    isFromHere(runtime?.node?.req) ? Response.json({ workspace, id }) : new Response('Not found.\n', { status: 404 }),
+    isFromHere(runtime?.node?.req as IncomingMessage | undefined)
+      ? Response.json({ workspace, id })
+      : new Response('Not found.\n', { status: 404 }),
   );
 }
 
@@ -21,7 +23,7 @@ export function mountOwnWorkspace({ app }: Pick<Box, 'app'>, { root, id }: { roo
 
 /** What is known of the connection a request came over. */
 interface Asked {
-  runtime?: { node?: { req: IncomingMessage } };
+  runtime?: { node?: { req: unknown } };
 }
 
 const isHostOfHere = createHostCheck({ listen: false });
