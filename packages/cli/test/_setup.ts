@@ -40,7 +40,9 @@ export async function startBox(routes: Record<string, Reply>): Promise<TestBox> 
     const path = (request.url ?? '').split('?')[0];
     const { 'content-type': contentType, 'idempotency-key': key } = request.headers;
     const idempotencyKey = key === undefined ? undefined : String(key);
-    seen.push({ line: `${request.method} ${request.url}`, body, contentType, idempotencyKey });
+    // What every command asks first, to know whose box it is.
+    if (path !== '/.svc/workspace')
+      seen.push({ line: `${request.method} ${request.url}`, body, contentType, idempotencyKey });
     const reply = routes[`${request.method} ${path}`] ?? failure(404, 'not_found', `There is no route ${path}.`);
     response.statusCode = reply.status ?? 200;
     response.setHeader('x-request-id', REQUEST_ID);

@@ -32,6 +32,14 @@ describe('the environment of svc dev', () => {
     expect(() => read({ [name]: value })).not.toThrow(value);
   });
 
+  test('refuses a provider whose address carries credentials, as a deployed box does', () => {
+    for (const address of ['https://u:planted@p.example/v1', 'https://planted@p.example/v1']) {
+      const read = () => readProvider({ MODEL_PROVIDER_BASE_URL: address });
+      expect(read).toThrow(/^MODEL_PROVIDER_BASE_URL carries credentials\.$/);
+      expect(read).not.toThrow('planted');
+    }
+  });
+
   test('names the Redis of the replicas, and what their keys begin with', () => {
     expect(readKvUrl({})).toBeUndefined();
     for (const url of ['redis://h', 'rediss://u:p@h:6380/3']) expect(readKvUrl({ WORKFLOW_KV_URL: url })).toBe(url);

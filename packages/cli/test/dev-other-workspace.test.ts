@@ -1,4 +1,8 @@
+import { once } from 'node:events';
 import { realpathSync } from 'node:fs';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { useRig } from './e2e/_setup.ts';
 import { startQuietDev } from './_quiet-dev.ts';
@@ -6,6 +10,8 @@ import { runCli } from './_run.ts';
 import { SLOW_MS } from './_schema-dev.ts';
 
 const rig = useRig();
+
+const OF_OTHERS = { host: 'box.tunnel.example', forwarded: 'for=192.0.2.1', 'x-forwarded-for': '192.0.2.1' };
 
 it(
   'a command in one workspace does not talk to the box of another that is on its port',
@@ -27,10 +33,32 @@ it(
         },
       },
     ]);
-    // The note of one that was killed.
-    other.write('.svc/dev.json', JSON.stringify({ pid: 2 ** 22 + 1, url }));
+    // The note of one that was killed, whose process id another has.
+    other.write('.svc/dev.json', JSON.stringify({ pid: process.pid, id: 'another', url }));
     expect(await runCli(['workflows', 'list'], { cwd: other.root, env })).toMatchObject({ exitCode: 3 });
     expect(await runCli(['workflows', 'list', '--url', url], { cwd: other.root, env })).toMatchObject({ exitCode: 0 });
+  },
+  SLOW_MS,
+);
+
+it(
+  'a box says which folder it serves to this machine alone',
+  async () => {
+    const served = await rig.workspace();
+    const { port, origin } = new URL((await startQuietDev(rig, served)).payload.agent_url);
+    const { id } = JSON.parse(served.read('.svc/dev.json'));
+    const ask = async (headers: Record<string, string> = {}) => {
+      const call = request({ port, host: '127.0.0.1', path: '/.svc/workspace', headers }).end();
+      const [answer] = (await once(call, 'response')) as [IncomingMessage];
+      return { status: answer.statusCode, text: await text(answer) };
+    };
+    const known = await ask({ host: new URL(origin).host });
+    expect([known.status, JSON.parse(known.text)]).toEqual([200, { workspace: realpathSync(served.root), id }]);
+    for (const [name, value] of Object.entries(OF_OTHERS)) {
+      const refused = await ask({ [name]: value });
+      expect(refused.status).toBeGreaterThan(400);
+      expect(refused.text).not.toContain(served.root);
+    }
   },
   SLOW_MS,
 );

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bootSaying } from './_dev-said.ts';
 import { useRig } from './e2e/_setup.ts';
 import { SLOW_MS } from './_schema-dev.ts';
+import { findProvider } from '../src/dev/provider-line.ts';
 
 const rig = useRig();
 const lineOf = ({ banner }: { banner: string[] }) => banner.find((line) => line.startsWith('  Provider'));
@@ -43,4 +44,13 @@ describe('svc dev says at its start which provider is in force', () => {
     },
     SLOW_MS,
   );
+
+  it.each([
+    ['http://p.example/v1?key=planted#planted', 'http://p.example/v1'],
+    ['http://u:planted@p.example/v1', 'http://p.example/v1'],
+    ['http://p.example/v1/\u001b[31m', 'http://p.example/v1/%1B[31m'],
+  ])('%j without what may be a secret or does something to a terminal', async (baseUrl, shown) => {
+    const request = async () => Response.json({ baseUrl, source: 'stored' });
+    expect(await findProvider({ request }, '/')).toMatchObject({ baseUrl: shown });
+  });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { findDeployment } from '../src/client/deployment.ts';
 import { findProject, resolveTarget } from '../src/client/target.ts';
 import type { TargetNames } from '../src/client/target.ts';
-import { makeProject, noteDev } from './_setup.ts';
+import { makeProject, noteDev, startBox } from './_setup.ts';
 
 function resolve(names: TargetNames, context: { cwd: string; env: Record<string, string> }) {
   const said: string[] = [];
@@ -42,6 +42,47 @@ describe('the dev runtime', () => {
     const cwd = await makeProject();
     await noteDev(cwd, note);
     expect(await resolve({}, { cwd, env: {} })).toEqual({ url: 'http://127.0.0.1:4242', ...DEV });
+  });
+
+  describe('that serves another folder', () => {
+    const boxOf = (workspace: string, id = 'a') => startBox({ 'GET /.svc/workspace': { body: { workspace, id } } });
+    const find = (cwd: string) => resolve({}, { cwd, env: {} }).then(({ url }) => url);
+
+    it('is refused, also where a process has the id of the noted one', async () => {
+      const root = await makeProject();
+      const { url } = await boxOf('/elsewhere');
+      for (const id of [undefined, 'b']) {
+        await noteDev(root, { pid: process.pid, url, id });
+        await expect(find(root)).rejects.toMatchObject({
+          code: 'dev_not_running',
+          message: `The dev runtime on ${url} serves "/elsewhere", and this is "${root}".`,
+        });
+      }
+    });
+
+    it('is taken where it is the one that wrote the note, from within a container', async () => {
+      const root = await makeProject();
+      const { url } = await boxOf('/workspaces/app');
+      await noteDev(root, { pid: 2 ** 22 + 1, url, id: 'a' });
+      expect(await find(root)).toBe(url);
+      await mkdir(join(root, 'deep-agents'));
+      await mkdir(join(root, '.github/workflows'), { recursive: true });
+      expect(await find(join(root, '.github'))).toBe(url);
+    });
+
+    it('is taken in a folder of its own that has a folder named "workflows", and not in a workspace inside of it', async () => {
+      const root = await makeProject();
+      await writeFile(join(root, 'svc.json'), '{}');
+      const { url } = await boxOf(root);
+      await noteDev(root, { pid: process.pid, url });
+      for (const folder of ['.github/workflows', 'src/workflows', 'bot/workflows', 'bot/.github/workflows'])
+        await mkdir(join(root, folder), { recursive: true });
+      for (const folder of ['.github', 'src', 'src/workflows']) expect(await find(join(root, folder))).toBe(url);
+      await writeFile(join(root, 'bot/svc.json'), '{}');
+      await noteDev(join(root, 'bot'), { pid: process.pid, url });
+      for (const folder of ['bot', 'bot/.github'])
+        await expect(find(join(root, folder))).rejects.toMatchObject({ code: 'dev_not_running' });
+    });
   });
 
   it('moves with SVC_DEV_PORT_OFFSET', async () => {

@@ -113,14 +113,44 @@ it('a workflow file in a folder that is not read is named, with where to move it
     'src/fixtures/d.workflow.ts',
     'dist/e.workflow.ts',
     'examples/own/workflows/f.workflow.ts',
+    'packages/bot/workflows/g.workflow.ts',
+    'packages/bot/src/h.workflow.ts',
+    'packages/desk/src/i.workflow.ts',
+    'packages/conf/src/j.workflow.ts',
   ];
   const files = Object.fromEntries([...stray, ...left].map((file) => [file, source]));
   const none = { 'flows/none.workflow.ts': 'export const none = 1;\n', 'examples/own/svc.json': '{}\n' };
+  const marks = { 'packages/desk/deep-agents/desk/index.ts': '', 'packages/conf/svc.config.ts': '' };
   const way = (file: string, to: string) =>
     `${file}:2:3 workflow_outside_folder: 'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. Move the file to "${to}".`;
-  expect(await problemsOf({ ...files, ...none })).toEqual([
+  expect(await problemsOf({ ...files, ...none, ...marks })).toEqual([
     way('flows/ok.workflow.ts', 'workflows/ok.workflow.ts'),
     way('root.workflow.ts', 'workflows/root.workflow.ts'),
     way('src/deep/other.workflow.ts', 'workflows/other.workflow.ts'),
   ]);
+});
+
+it('names through many barrels are found without the others being kept from their turn', async () => {
+  const files: Record<string, string> = {};
+  const parts = Array.from({ length: 100 }, (_, part) => part);
+  for (const part of parts)
+    files[`lib/part-${part}.ts`] = Array.from({ length: 100 }, (_, i) => `export const a${part}_${i} = 1;\n`).join('');
+  files['lib/all.ts'] = [
+    ...parts.map((part) => `export * from './part-${part}.ts';\n`),
+    `export * from './all.ts';\n`,
+  ].join('');
+  const names = Array.from({ length: 5_000 }, (_, i) => `a${i % 100}_${Math.floor(i / 100)}`);
+  files['workflows/refund.workflow.ts'] = workflow(`import { ${names.join(', ')}, a1_x } from '../lib/all.ts';`);
+  const late = createLateChecks({ root: createWorkspace(files) });
+  expect(await late.find()).toMatchObject([{ code: 'export_missing' }]);
+  const before = performance.now();
+  await late.find();
+  expect(performance.now() - before).toBeLessThan(2_000);
+});
+
+it('ends with nothing once it is stopped', async () => {
+  const source = `export async function ok() {\n  'use workflow';\n}\n`;
+  const late = createLateChecks({ root: createWorkspace({ 'flows/ok.workflow.ts': source }) });
+  expect(await late.find(AbortSignal.abort())).toEqual([]);
+  expect(await late.find()).toHaveLength(1);
 });

@@ -10,7 +10,7 @@ export { openBundle } from './boot/bundle.ts';
 export type { BootOptions, RunningBox } from './boot/boot.ts';
 export { createCloser } from './box/closer.ts';
 export type { Closer } from './box/closer.ts';
-export { BROWSER_RULE, MAX_RUNS_RULE, STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
+export { BROWSER_RULE, MAX_RUNS_RULE, PROVIDER_RULE, STATEMENT_TIMEOUT_RULE, TELEMETRY_RULES } from './boot/rules.ts';
 export {
   findBrokenStorage,
   formatBroken,
@@ -47,6 +47,7 @@ export { watchPeer } from './http/heartbeat.ts';
 export { joinWrites } from './http/join-writes.ts';
 export { pour } from './http/pour.ts';
 export { createHostCheck } from './http/hosts.ts';
+export { isTunnelled } from './http/tunnelled.ts';
 export { listen } from './http/listen.ts';
 export type { Listener } from './http/listen.ts';
 export type { RouteEntry } from './http/app.ts';

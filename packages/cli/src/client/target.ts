@@ -6,6 +6,7 @@ import { CliError, usageError } from '../errors.ts';
 import type { Context } from '../context.ts';
 import { WORKSPACE_PATH } from '../dev/own-workspace.ts';
 import { isRecord } from '../is-record.ts';
+import { toPlainText } from '../terminal/style.ts';
 
 /** What a command line says about its box. */
 export interface TargetNames {
@@ -17,7 +18,7 @@ export interface TargetNames {
 /**
  * With `agent`: the deployed box of that installation. With `url`: the box on that address, with the token of
  * SVC_API_TOKEN. With neither: the dev runtime of the project around `cwd`, as `svc dev` noted it in `.svc/dev.json`,
- * else the usual address, where the box of another workspace is refused.
+ * else the usual address. Throws `dev_not_running` where the box of another workspace is there.
  */
 export async function resolveTarget(
   { agent, url }: TargetNames,
@@ -29,7 +30,7 @@ export async function resolveTarget(
   if (url !== undefined) return toTarget(url, context);
   const noted = readDevNote(context.cwd);
   const dev: Target = { url: noted?.url ?? `http://127.0.0.1:${defaultPort(context.env)}`, isDev: true };
-  if (!noted?.isAlive) await checkWorkspace(dev.url, findProject(context.cwd));
+  await checkWorkspace(dev.url, { cwd: context.cwd, id: noted?.id });
   return dev;
 }
 
@@ -47,44 +48,76 @@ const DEV_PORT = 4242;
 const PROJECT_SIGNS = ['svc.json', 'svc.config.ts', 'deep-agents', 'workflows'];
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
+/** What only a workspace has: a folder named `workflows` alone may be inside of one, as `.github/workflows` is. */
+const OWN_SIGNS = ['svc.json', 'svc.config.ts', 'deep-agents', '.svc/manifest.json', '.svc/dev.json'];
+
+interface DevNote {
+  url: string;
+  /** Of the box that wrote it. Undefined: it was one of an earlier version. */
+  id: string | undefined;
+}
+
 /** A file that is missing, half written or names another machine counts as absent. */
-function readDevNote(cwd: string): { url: string; isAlive: boolean } | undefined {
-  const project = findProject(cwd);
+function readDevNote(cwd: string): DevNote | undefined {
+  const project = findOwn(cwd) ?? findProject(cwd);
   if (!project) return undefined;
   try {
-    const { url, pid } = JSON.parse(readFileSync(join(project, '.svc', 'dev.json'), 'utf8')) as {
-      url: string;
-      pid?: unknown;
-    };
-    const { origin, hostname } = new URL(url);
-    return LOOPBACK.includes(hostname) ? { url: origin, isAlive: isAlive(pid) } : undefined;
+    const note = JSON.parse(readFileSync(join(project, '.svc', 'dev.json'), 'utf8')) as { url: string; id?: unknown };
+    const { origin, hostname } = new URL(note.url);
+    const id = typeof note.id === 'string' ? note.id : undefined;
+    return LOOPBACK.includes(hostname) ? { url: origin, id } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** One that was killed leaves its note, and another may be on its port. */
-function isAlive(pid: unknown): boolean {
-  if (typeof pid !== 'number') return true;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+function isOwn(folder: string): boolean {
+  return OWN_SIGNS.some((sign) => existsSync(join(folder, sign)));
+}
+
+/** The closest folder at or above `from` that is a workspace and nothing else. */
+function findOwn(from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (isOwn(folder)) return folder;
+    if (folder === dirname(folder)) return undefined;
   }
 }
 
-/** Throws when the box there is that of another workspace than `project`. One that does not say whose it is is taken. */
-async function checkWorkspace(url: string, project: string | undefined): Promise<void> {
+/**
+ * Throws when the box there is that of another workspace than the one around `cwd`. It is the same where it has the `id` that is
+ * noted, whatever its folder is called in its container; one that does not say whose it is is taken.
+ */
+async function checkWorkspace(url: string, { cwd, id }: { cwd: string; id: string | undefined }): Promise<void> {
+  const project = findProject(cwd);
   if (project === undefined) return;
-  const answer = await fetch(url + WORKSPACE_PATH, { signal: AbortSignal.timeout(WHOSE_MS) })
-    .then((response) => (response.ok ? (response.json() as Promise<unknown>) : undefined))
-    .catch(() => undefined);
-  const folder = isRecord(answer) ? answer.workspace : undefined;
-  if (typeof folder !== 'string' || folder === realpathSync(project)) return;
-  throw new CliError('dev_not_running', `The dev runtime on ${url} serves "${folder}", and this is "${project}".`, {
-    suggestion: `Start the one of this folder beside it: SVC_DEV_PORT_OFFSET=100 svc dev. To ask the other: --url ${url}`,
-  });
+  const answer = await askWorkspace(url);
+  if (!answer || (id !== undefined && answer.id === id)) return;
+  if (answer.workspace === realpathSync(project) || isInside(realpathSync(cwd), answer.workspace)) return;
+  throw new CliError(
+    'dev_not_running',
+    `The dev runtime on ${url} serves "${toPlainText(answer.workspace)}", and this is "${project}".`,
+    {
+      suggestion: `Start the one of this folder beside it: SVC_DEV_PORT_OFFSET=100 svc dev. To ask the other: --url ${url}`,
+    },
+  );
+}
+
+async function askWorkspace(url: string): Promise<{ workspace: string; id: unknown } | undefined> {
+  try {
+    const response = await fetch(url + WORKSPACE_PATH, { signal: AbortSignal.timeout(WHOSE_MS) });
+    const answer: unknown = await response.json();
+    if (!response.ok || !isRecord(answer) || typeof answer.workspace !== 'string') return undefined;
+    return { workspace: answer.workspace, id: answer.id };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether `folder` is one of the served workspace, with no other workspace between the two. */
+function isInside(folder: string, served: string): boolean {
+  for (let above = folder; above !== served; above = dirname(above))
+    if (isOwn(above) || above === dirname(above)) return false;
+  return true;
 }
 
 /** A box that is busy answers within it. */

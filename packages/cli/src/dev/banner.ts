@@ -57,7 +57,12 @@ export function formatMissing(secrets: string[]): string[] {
   return secrets.map((name) => `The secret ${name} of svc.config.ts is not set: \`svc secrets set ${name}\` sets it.`);
 }
 
-/** For a filter: drops what has been said. The compiler and the loader may find the same thing. */
+/** For a filter: drops what has been said. The compiler and the loader may find the same thing, of which the loader may not know the place. */
 export function isFirst(problem: Problem, index: number, all: Problem[]): boolean {
-  return all.findIndex(({ file, message }) => file === problem.file && message === problem.message) === index;
+  const { file, message, line, column } = problem;
+  const isTop = line === 1 && column === 1;
+  const first = all.findIndex(
+    (one) => one.file === file && one.message === message && (isTop || (one.line === line && one.column === column)),
+  );
+  return first === index;
 }

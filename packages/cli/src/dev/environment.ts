@@ -6,6 +6,7 @@ import {
   findBrokenStorage,
   isOriginEntry,
   MAX_RUNS_RULE,
+  PROVIDER_RULE,
   readBrowser,
   readMaxRuns,
   readStatementTimeout,
@@ -36,7 +37,12 @@ export function readProvider(env: NodeJS.ProcessEnv): BoxOptions['provider']['en
   const baseUrl = readVariable(env, 'MODEL_PROVIDER_BASE_URL');
   const apiKey = readVariable(env, 'MODEL_PROVIDER_API_KEY');
   if (baseUrl === undefined) return undefined;
-  checkUrl('MODEL_PROVIDER_BASE_URL', baseUrl, ['http:', 'https:'], 'https://provider.example/v1');
+  const reason = PROVIDER_RULE.explain(baseUrl);
+  if (reason !== undefined)
+    throw usageError(
+      `MODEL_PROVIDER_BASE_URL ${reason}.`,
+      'For example: MODEL_PROVIDER_BASE_URL=https://provider.example/v1 MODEL_PROVIDER_API_KEY=... svc dev',
+    );
   return apiKey === undefined ? { baseUrl } : { baseUrl, apiKey };
 }
 

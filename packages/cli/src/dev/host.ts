@@ -45,14 +45,17 @@ const CONFIG_FILE = 'svc.config.ts';
 /** For how long edits that follow each other may put off what is said of the first. */
 const QUIET_MS = 1_000;
 
+/** What is found wrong where a file is not there. */
+const OF_MISSING_FILES: ReadonlySet<string> = new Set(['agent_entry_missing', 'module_not_found', 'export_missing']);
+
 /** How often the files are looked at again while they change. */
 const TRIES = 3;
 
 /** Scans, writes the types and starts the module runner. Modules load when the box asks for them. */
 export async function openHost({ root, ...options }: HostOptions): Promise<Host> {
-  let isStopped = false;
+  const stopping = new AbortController();
   const say = (line: string): void => {
-    if (!isStopped) options.say(line);
+    if (!stopping.signal.aborted) options.say(line);
   };
   await shareRuntime();
   const scanner = createScanner({ root, cacheFile: join(root, '.svc/cache/scan.json') });
@@ -90,8 +93,8 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
     while (isDue) {
       isDue = false;
       try {
-        const found = await late.find();
-        if (isStopped) return;
+        const found = await late.find(stopping.signal);
+        if (stopping.signal.aborted) return;
         if (isDue) continue;
         doubtful = found;
         showAll();
@@ -108,9 +111,9 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
     lookLate();
   };
 
-  /** Whether what the scan found wrong is not what another one finds. */
+  /** Whether a file that the scan missed is there when it looks again: one that is replaced is gone for a moment. */
   const isChanged = async (): Promise<boolean> => {
-    if (problems.length === 0) return false;
+    if (!problems.some(({ code }) => OF_MISSING_FILES.has(code))) return false;
     const again = await syncWorkspace({ root, scanner });
     return JSON.stringify(again.problems) !== JSON.stringify(problems);
   };
@@ -159,11 +162,11 @@ export async function openHost({ root, ...options }: HostOptions): Promise<Host>
       apply = next;
     },
     stop() {
-      isStopped = true;
+      stopping.abort();
     },
     async close() {
       await watch.close();
-      isStopped = true;
+      stopping.abort();
       await looking;
       await modules.close();
     },

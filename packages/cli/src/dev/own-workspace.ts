@@ -1,27 +1,37 @@
 import { realpathSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { createHostCheck, isTunnelled } from '@svc/runtime/host';
 import type { Box } from '@svc/runtime/host';
 
 /** Where a dev box says which folder it serves. */
 export const WORKSPACE_PATH = '/.svc/workspace';
 
 /**
- * Says which folder the box serves, for commands that are run in another one. Only to this machine: a path is nothing
- * for who comes through the tunnel or over the network.
+ * Says which folder the box serves and the `id` of its note, for commands that are run in another one. Only to this machine: a
+ * path is nothing for who comes through a tunnel, ours or another, or over the network.
  */
-export function mountOwnWorkspace({ app }: Pick<Box, 'app'>, root: string): void {
+export function mountOwnWorkspace({ app }: Pick<Box, 'app'>, { root, id }: { root: string; id: string }): void {
   const workspace = realpathSync(root);
-  app.on('GET', WORKSPACE_PATH, (event: Peered) =>
-    isFromHere(event) ? Response.json({ workspace }) : new Response('Not found.\n', { status: 404 }),
+  app.on('GET', WORKSPACE_PATH, ({ runtime }: Asked) =>
+    isFromHere(runtime?.node?.req as IncomingMessage | undefined)
+      ? Response.json({ workspace, id })
+      : new Response('Not found.\n', { status: 404 }),
   );
 }
 
 // --- internal ---
 
-/** What is known of the socket a request came over; what comes through the tunnel has none. */
-interface Peered {
-  runtime?: { node?: { req: { socket: { remoteAddress?: string | undefined } } } };
+/** What is known of the connection a request came over. */
+interface Asked {
+  runtime?: { node?: { req: unknown } };
 }
 
-function isFromHere({ runtime }: Peered): boolean {
-  return /^(?:::ffff:)?127\.|^::1$/.test(runtime?.node?.req.socket.remoteAddress ?? '');
+const isHostOfHere = createHostCheck({ listen: false });
+
+/** A tunnel connects from this machine: it is known by the name that was asked for, or by saying whom it asks for. */
+function isFromHere(request: IncomingMessage | undefined): boolean {
+  if (!request || isTunnelled(request)) return false;
+  const { host = '', forwarded, 'x-forwarded-for': forwardedFor } = request.headers;
+  if (!isHostOfHere(host) || forwarded !== undefined || forwardedFor !== undefined) return false;
+  return /^(?:::ffff:)?127\.|^::1$/.test(request.socket.remoteAddress ?? '');
 }

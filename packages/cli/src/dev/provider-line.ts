@@ -1,4 +1,5 @@
 import type { Box } from '@svc/runtime/host';
+import { toPlainText } from '../terminal/style.ts';
 import { ENV_FILE, readEnvFile } from './env-file.ts';
 
 const VARIABLE = 'MODEL_PROVIDER_BASE_URL';
@@ -10,6 +11,7 @@ interface Provider {
 
 /** Which provider is in force, and where that is from. */
 export interface ProviderInForce {
+  /** As it may be shown: without what may be a key in it. */
   baseUrl: string;
   /** In words. */
   from: string;
@@ -24,7 +26,7 @@ export async function findProvider(box: Pick<Box, 'request'>, root: string): Pro
   const { baseUrl, source } = (await answer.json()) as Provider;
   if (baseUrl === null) return undefined;
   const isOfFile = source === 'environment' && readEnvFile(root).values[VARIABLE] === baseUrl;
-  return { baseUrl, from: explainSource(source, isOfFile), advice: adviseSource(source, isOfFile) };
+  return { baseUrl: toShown(baseUrl), from: explainSource(source, isOfFile), advice: adviseSource(source, isOfFile) };
 }
 
 /** A line about a provider that does not answer as one; undefined: it does, or nothing certain is known. */
@@ -35,6 +37,12 @@ export async function findProviderProblem(box: Pick<Box, 'request'>, root: strin
 }
 
 // --- internal ---
+
+/** A key may stand in the query, and what was stored by an earlier version may carry credentials. */
+function toShown(address: string): string {
+  const { origin, pathname } = new URL(address);
+  return toPlainText(origin + pathname);
+}
 
 function explainSource(source: Provider['source'], isOfFile: boolean): string {
   if (isOfFile) return `${VARIABLE} of ${ENV_FILE}`;

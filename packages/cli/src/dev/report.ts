@@ -25,16 +25,18 @@ export function createReport({ root, say }: ReportOptions): Report {
     show(problems) {
       const before = shown;
       const all = problems.map((one) => addPlace(root, one)).filter(isFirst);
-      shown = new Map(all.map((one) => [keyOf(one), one]));
+      const keyOf = createKeys();
+      const keyed = all.map((one) => [keyOf(one), one] as const);
+      shown = new Map(keyed);
       const gone = [...before].filter(([key]) => !shown.has(key));
       // One that moved, or whose lines were edited and still are wrong, is shown as it is now.
-      const changed = all.filter((one) => {
-        const last = before.get(keyOf(one));
+      const changed = keyed.filter(([key, one]) => {
+        const last = before.get(key);
         return !last || formatProblem(last) !== formatProblem(one);
       });
-      fresh = new Set([...fresh, ...changed.map(keyOf)]);
+      fresh = new Set([...fresh, ...changed.map(([key]) => key)]);
       if (gone.length > 0) say(`no longer wrong: ${gone.map(([, one]) => nameOf(one)).join(', ')}`);
-      if (changed.length > 0) say(changed.map(formatProblem).join('\n'));
+      if (changed.length > 0) say(changed.map(([, one]) => formatProblem(one)).join('\n'));
     },
     remind() {
       const left = [...shown].filter(([key]) => !fresh.has(key)).map(([, one]) => one);
@@ -52,9 +54,15 @@ export function createReport({ root, say }: ReportOptions): Report {
 /** As many as a line holds. */
 const MOST = 5;
 
-/** An edit above a problem moves it, and it is the same. */
-function keyOf({ file, message }: Problem): string {
-  return `${file}\n${message}`;
+/** An edit above a problem moves it, and it is the same. Of several with one message in a file each is counted. */
+function createKeys(): (problem: Problem) => string {
+  const counts = new Map<string, number>();
+  return ({ file, message }) => {
+    const text = `${file}\n${message}`;
+    const count = (counts.get(text) ?? 0) + 1;
+    counts.set(text, count);
+    return `${text}\n${count}`;
+  };
 }
 
 function nameOf({ file, code }: Problem): string {

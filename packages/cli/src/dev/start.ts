@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { acquireLock, createBox, createCloser, createLog, createMask, listen } from '@svc/runtime/host';
@@ -106,7 +107,8 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
     isolate: forkSupervised({ root, env, port: options.port, stdout: options.json ? 2 : 1 }),
   });
   closer.add(() => box.close());
-  mountOwnWorkspace(box, root);
+  const id = randomUUID();
+  mountOwnWorkspace(box, { root, id });
   mountDashboard(box, { slug, storage: boxOptions.storage });
   // The types are written before the first answer: an editor that waits for the port finds them.
   const host = await hosting;
@@ -117,7 +119,7 @@ async function boot({ options, env, say, closer }: Boot): Promise<DevServer> {
   await stores.startServers();
   const isAutomatic = options.autoMigrate ?? autoMigrate;
   const reportAll = await followFiles({ root, isAutomatic, stores, box, host, closer, say });
-  closer.add(writeDevFile(root, listener.url));
+  closer.add(writeDevFile(root, { id, url: listener.url }));
   const installation = await stores.ready;
   await stores.seedProvider();
   // Nothing comes through it before all of it is there, nor once any of it is closed.
@@ -213,10 +215,10 @@ async function prepareTunnel(
   return createTunnel({ ...given, corsOrigins: () => box().corsOrigins?.() ?? [] });
 }
 
-/** For other commands: where this box answers. */
-function writeDevFile(root: string, url: string): () => Promise<void> {
+/** For other commands: where this box answers, and by which `id` it is known. */
+function writeDevFile(root: string, { id, url }: { id: string; url: string }): () => Promise<void> {
   const file = join(root, '.svc/dev.json');
   mkdirSync(join(root, '.svc'), { recursive: true });
-  writeFileSync(file, JSON.stringify({ pid: process.pid, url, startedAt: new Date().toISOString() }));
+  writeFileSync(file, JSON.stringify({ pid: process.pid, id, url, startedAt: new Date().toISOString() }));
   return async () => rmSync(file, { force: true });
 }

@@ -85,6 +85,7 @@ async function print() {
     const { workspace, box } = await openShared();
     expect(JSON.parse(workspace.read('.svc/dev.json'))).toEqual({
       pid: box.pid,
+      id: expect.any(String),
       url: box.url,
       startedAt: expect.any(String),
     });

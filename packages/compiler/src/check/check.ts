@@ -23,7 +23,7 @@ export interface CheckOptions {
 export async function checkWorkspace(options: CheckOptions): Promise<{ manifest: Manifest; problems: Problem[] }> {
   const { root, scanner = createScanner({ root }), imports = false } = options;
   const scan = await scanner.scan();
-  const problems = checkScan(scan, root, imports ? checkImports(scan, root) : []);
+  const problems = checkScan(scan, root, imports ? await checkImports(scan, root) : []);
   return { manifest: createManifest(scan, problems), problems };
 }
 

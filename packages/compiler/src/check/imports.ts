@@ -8,31 +8,35 @@ import { packageNameOf } from '../host-modules.ts';
 import { loadParser } from '../parse.ts';
 import type { Parse } from '../parse.ts';
 import type { Scan } from '../scan.ts';
+import { createTurn } from '../turn.ts';
 import type { FoundIn } from './frame.ts';
 
 /**
  * Imports that lead to no file and to no package, of what is loaded for an entry. Only where that is certain: what the
- * settings of the project may send elsewhere is left to whoever loads it. A file is parsed only when it has one.
+ * settings of the project may send elsewhere is left to whoever loads it. A file is parsed only when it has one. `turn` is called
+ * between two files.
  */
-export function checkImports(scan: Scan, root: string): FoundIn[] {
+export async function checkImports(scan: Scan, root: string, turn = createTurn()): Promise<FoundIn[]> {
   const { agents, workflows, configSchema, guardrails, connections, scorers } = scan;
   const declared = [...guardrails, ...connections, ...scorers];
   const entries = [...agents, ...workflows, ...(configSchema ? [configSchema] : []), ...declared];
   const loaded = new Set(entries.flatMap(({ file, modules }) => [file, ...modules]));
   const isPackageMissing = createPackageCheck(root);
   let parse: Parse | undefined;
-  return [...loaded].flatMap((file) => {
+  const found: FoundIn[] = [];
+  for (const file of loaded) {
+    await turn();
     const path = join(root, file);
     const text = findText(path) ?? '';
     const isMissing = (name: string) =>
       /^\.{1,2}\//.test(name) ? !scan.links[file]?.[name] && !mayLead(path, name) : isPackageMissing(path, name);
     const suspects = Array.from(text.matchAll(IMPORT), ([, name = '']) => name);
-    if (!suspects.some(isMissing)) return [];
+    if (!suspects.some(isMissing)) continue;
     parse ??= loadParser();
-    return listSources(text, file, parse)
-      .filter(({ value }) => isMissing(value))
-      .map((source) => toFound(file, source));
-  });
+    const sources = listSources(text, file, parse).filter(({ value }) => isMissing(value));
+    found.push(...sources.map((source) => toFound(file, source)));
+  }
+  return found;
 }
 
 // --- internal ---

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import type { types as t } from '@babel/core';
 import type { Problem } from '@svc/runtime/host';
 import { forEachChild, literalText, positionOf } from '../ast.ts';
@@ -14,6 +13,7 @@ import type { Parse } from '../parse.ts';
 import { createScanner } from '../scan.ts';
 import type { Scan, Scanner } from '../scan.ts';
 import { resolveNames } from '../scope.ts';
+import { createTurn } from '../turn.ts';
 import { findNear } from '../words.ts';
 import { toProblems } from './frame.ts';
 import type { FoundIn } from './frame.ts';
@@ -27,8 +27,8 @@ import { checkUnawaited } from './unawaited.ts';
  * name no workflow has, a workflow file in a folder that is not read.
  */
 export interface LateChecks {
-  /** Reads the files that changed since the last call, and gives way between them. */
-  find(): Promise<Problem[]>;
+  /** Reads the files that changed since the last call, and gives way between them. Once `signal` is aborted: ends soon, with none. */
+  find(signal?: AbortSignal): Promise<Problem[]>;
 }
 
 export interface LateCheckOptions {
@@ -39,8 +39,10 @@ export interface LateCheckOptions {
 export function createLateChecks({ root, scanner = createScanner({ root }) }: LateCheckOptions): LateChecks {
   let known = new Map<string, Kept>();
   return {
-    async find() {
+    async find(signal) {
+      const turn = createTurn();
       const scan = await scanner.scan();
+      await turn();
       const before = known;
       const read = new Map<string, Kept>();
       const pending = [...listLoaded(scan)];
@@ -49,7 +51,8 @@ export function createLateChecks({ root, scanner = createScanner({ root }) }: La
         const kept = keep(root, file, before.get(file));
         if (!kept) continue;
         read.set(file, kept);
-        if (kept !== before.get(file)) await setImmediate();
+        await turn();
+        if (signal?.aborted) return [];
         for (const next of Object.values(scan.links[file] ?? {})) {
           if (!seen.has(next)) pending.push(next);
           seen.add(next);
@@ -57,12 +60,13 @@ export function createLateChecks({ root, scanner = createScanner({ root }) }: La
       }
       known = read;
       const found = [
-        ...checkExports(scan, read),
-        ...checkImports(scan, root),
+        ...(await checkExports(scan, read, turn)),
+        ...(await checkImports(scan, root, turn)),
         ...checkUnawaited(scan),
         ...checkStarted(scan, read),
-        ...(await findStrayWorkflows(scan, root)),
+        ...(await findStrayWorkflows(scan, root, signal)),
       ];
+      if (signal?.aborted) return [];
       return toProblems(root, found.sort(byPlace));
     },
   };
@@ -131,34 +135,52 @@ function listStarted(program: t.Program): Started[] {
   return found;
 }
 
-function checkExports(scan: Scan, read: ReadonlyMap<string, Kept>): FoundIn[] {
-  return [...read].flatMap(([file, { taken }]) =>
-    taken.flatMap(({ name, specifier, line, column }): FoundIn[] => {
+async function checkExports(
+  scan: Scan,
+  read: ReadonlyMap<string, Kept>,
+  turn: () => Promise<void>,
+): Promise<FoundIn[]> {
+  const found: FoundIn[] = [];
+  const known: Exports['known'] = new Map();
+  for (const [file, { taken }] of read)
+    for (const { name, specifier, line, column } of taken) {
+      await turn();
       const module = scan.links[file]?.[specifier];
-      const names = module === undefined ? undefined : allNames(module, scan, read);
-      if (module === undefined || !names || names.has(name)) return [];
-      return [{ code: 'export_missing', message: explainMissing(module, name, [...names]), file, line, column }];
-    }),
-  );
+      if (module === undefined) continue;
+      const names = allNames(module, { scan, read, known });
+      if (!names || names.has(name)) continue;
+      found.push({ code: 'export_missing', message: explainMissing(module, name, [...names]), file, line, column });
+    }
+  return found;
+}
+
+interface Exports {
+  scan: Scan;
+  read: ReadonlyMap<string, Kept>;
+  /** Everything each module exports that was asked for; undefined: that is not certain. */
+  known: Map<string, ReadonlySet<string> | undefined>;
 }
 
 /** Everything a module exports; undefined: that is not certain. */
-function allNames(
-  module: string,
-  scan: Scan,
-  read: ReadonlyMap<string, Kept>,
-  seen = new Set<string>(),
-): Set<string> | undefined {
-  const kept = read.get(module);
-  if (!kept || kept.isOpen) return undefined;
-  seen.add(module);
-  const names = new Set(kept.names);
-  for (const star of kept.stars) {
-    const next = scan.links[module]?.[star];
-    if (next !== undefined && seen.has(next)) continue;
-    const more = next === undefined ? undefined : allNames(next, scan, read, seen);
-    if (!more) return undefined;
-    for (const name of more) if (name !== 'default') names.add(name);
+function allNames(module: string, exports: Exports): ReadonlySet<string> | undefined {
+  const { known } = exports;
+  if (!known.has(module)) known.set(module, collectNames(module, exports));
+  return known.get(module);
+}
+
+/** Of the module itself and of each it exports all of, however many ways lead there. */
+function collectNames(module: string, { scan, read, known }: Exports): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  const seen = new Set([module]);
+  for (const file of seen) {
+    const kept = read.get(file);
+    if (!kept || kept.isOpen) return undefined;
+    for (const name of kept.names) if (file === module || name !== 'default') names.add(name);
+    for (const star of kept.stars) {
+      const next = scan.links[file]?.[star];
+      if (next === undefined || (known.has(next) && !known.get(next))) return undefined;
+      seen.add(next);
+    }
   }
   return names;
 }

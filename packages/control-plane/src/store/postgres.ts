@@ -35,7 +35,8 @@ export async function openPostgres(url: string): Promise<Db> {
   }
   const told = <T>(work: () => Promise<T>): Promise<T> =>
     outside(work).catch(async (error: unknown) => {
-      if (isOtherSchema(error) && (await countMigrations(own)) > MIGRATIONS.length) throw databaseNewer();
+      if (isOtherSchema(error) && (await countMigrations(own).catch(() => 0)) > MIGRATIONS.length)
+        throw databaseNewer();
       throw toOwnError(error);
     });
   return {

@@ -60,6 +60,9 @@ export const MAX_RUNS_RULE: Rule = {
 /** Where a browser is reached, wherever the box runs. */
 export const BROWSER_RULE: Rule = { explain: explainBrowser };
 
+/** Where the model provider is, wherever the box runs. */
+export const PROVIDER_RULE: Rule = { explain: (value) => explainAddress(value, WEB) ?? explainCredentials(value) };
+
 /**
  * The rules of a deployed box, in the order they are reported. A value is repeated only where it is no secret and holds
  * none: an address may carry a password.
@@ -72,7 +75,7 @@ export const RULES = {
   SVC_SECRET_KEY: { required: true, explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
   SVC_SECRET_KEY_PREVIOUS: { explain: (value) => unless(isMasterKey(value), 'is not 32 bytes in base64') },
   PORT: { explain: (value) => unless(isPort(value), `is "${value}", which is no whole number from 1 to 65535`) },
-  MODEL_PROVIDER_BASE_URL: { explain: (value) => explainAddress(value, WEB) ?? explainCredentials(value) },
+  MODEL_PROVIDER_BASE_URL: PROVIDER_RULE,
   SVC_BROWSER_URL: BROWSER_RULE,
   SVC_S3_ENDPOINT: { explain: explainOrigin },
   SVC_S3_BUCKET: { explain: (value) => unless(BUCKET.test(value), `is "${value}", which is no name of a bucket`) },
