@@ -96,5 +96,7 @@ function said({ messages }: { messages: UIMessage[] }): string {
 function resultOf(side: string, decision: 'approve' | 'reject', rule: string): object[] {
   if (side !== 'tool-result') return [];
   if (decision === 'approve') return [{ state: 'output-available', output: 'a falcon' }];
-  return [{ output: `The guardrail "${rule}" withholds this result.` }];
+  return [
+    { state: 'output-error', errorText: expect.stringContaining(`The guardrail "${rule}" withholds this result.`) },
+  ];
 }

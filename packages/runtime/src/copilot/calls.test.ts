@@ -52,6 +52,7 @@ async function repeat(how: 'write' | 'confirm', left: Left) {
   const calls = createCalls({
     rooms: () =>
       ({
+        ...ROOMS_OF_A_MODEL,
         settings: { isCopilotEnabled: async () => true },
         activity: { list: async () => ({ items: log, nextCursor: null }), get: async () => ({ after: 'its answer' }) },
       }) as unknown as Rooms,
@@ -155,3 +156,12 @@ describe('a confirmed call of which a member is not shown, that had begun before
     expect([Object.keys(answer as object).includes('requestState'), asked, ran]).toEqual([false, [], 0]);
   });
 });
+
+/** What a model is shown of them is another room each; none is asked here. */
+const ROOMS_OF_A_MODEL = {
+  approvals: { forModel: () => ({}) },
+  hooks: { with: () => ({}) },
+  runs: { forModel: () => ({}) },
+  sessions: { forModel: () => ({}) },
+  workflows: {},
+};
