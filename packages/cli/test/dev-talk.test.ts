@@ -1,32 +1,16 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findSqlite } from '@svc/runtime/host';
-import { startDev } from '../src/dev/start.ts';
 import type { DevOptions } from '../src/dev/start.ts';
 import { eventually, occupy, useRig } from './e2e/_setup.ts';
 import type { Workspace } from './e2e/_setup.ts';
+import { bootSaying } from './_dev-said.ts';
 import { SLOW_MS, USERS } from './_schema-dev.ts';
 
 const rig = useRig();
 const SOON = { within: 30_000 };
 
-/** `svc dev` in this process, and what it says. */
-async function boot(workspace: Workspace, { env = {}, ...options }: Partial<DevOptions> = {}) {
-  const said: string[] = [];
-  const server = await startDev({
-    root: workspace.root,
-    listen: false,
-    json: true,
-    verbose: false,
-    say: (line) => void said.push(line),
-    ...options,
-    env: { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url, ...env },
-  });
-  onTestFinished(() => server.close());
-  const heard = (pattern: RegExp, from = 0) =>
-    eventually(() => said.slice(from).find((line) => pattern.test(line)), SOON);
-  return { server, said, heard };
-}
+const boot = (workspace: Workspace, options?: Partial<DevOptions>) => bootSaying(rig, workspace, options);
 
 /** As in a journal of an earlier release: none of the code its runs have begun with is there. */
 async function forgetCode(workspace: Workspace): Promise<void> {
