@@ -1,3 +1,4 @@
+import { areReplacing } from '../call.ts';
 import type { Call } from '../call.ts';
 import { leftError } from '../callbacks.ts';
 import { runOutside } from '../context.ts';
@@ -286,8 +287,9 @@ export class Execution implements Turn {
     const isIdle = steps.length === 0 && this.#steps.count === 0 && !this.#calls.hasAnswers;
     const change = isIdle ? this.#parking.park(this.#waits?.current()) : this.#parking.wake();
     const patch = this.#rowChanges.hasFresh ? { ...change, ...this.#rowChanges.take() } : (change ?? NO_PATCH);
+    const isBehind = this.#recorder.isBehind && !areReplacing(steps);
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
-    if (this.#recorder.isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) return this.#append(patch, steps);
+    if (isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) return this.#append(patch, steps);
     this.#written = { steps, patch };
     this.#begin();
   }
