@@ -6,6 +6,7 @@ import { requestApproval } from '../../runtime/src/engine/primitives/approval.ts
 import { defineDynamicConfig, svc } from '../../runtime/src/index.ts';
 import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
 import { createLog } from '../../runtime/src/log.ts';
+import { WORKSPACE_PATH } from '../src/dev/own-workspace.ts';
 import { newMasterKey } from '../../runtime/src/secrets/master-key.ts';
 import { createLazyStorage } from '../../runtime/src/testing/storage.ts';
 import { call, json, runWorkflow, startWorkflow, toStep, until, untilStatus } from '../../runtime/test/_setup.ts';
@@ -200,6 +201,8 @@ function createNames(): Names {
 
 async function serveAs(url: string, names: Names): Promise<string> {
   const server = createServer(async (request, response) => {
+    // Asked before each command of a dev box. It does not count among the requests whose ids are shown.
+    if (request.url === WORKSPACE_PATH) return response.writeHead(404).end();
     let body = '';
     for await (const chunk of request) body += String(chunk);
     const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers as Record<string, string>;

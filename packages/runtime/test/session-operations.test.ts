@@ -248,6 +248,10 @@ describe('deleting a session', () => {
     expect((await call<Listed>(box, `GET /api/sessions?agent=${agent}`)).body.items).toHaveLength(1);
     expect(await say('gone', 'say:again')).toBe(200);
     expect(box.model.requests.at(-1)?.messages).toHaveLength(2);
+    // A session like any other: the turn is kept, and the next one goes on with it.
+    expect(await say('gone', 'say:more')).toBe(200);
+    expect(box.model.requests.at(-1)?.messages).toHaveLength(4);
+    expect((await call(box, `GET /api/sessions/gone?agent=${agent}`)).body).toMatchObject({ turns: 2 });
   });
 
   test('is refused while a turn has not ended', async () => {

@@ -53,10 +53,17 @@ test('of 300 runs that fail at once the log says one, and how many it left out',
   expect(more).toEqual([]);
 });
 
-test('the log says that a run is blocked, by what, and what resumes it', async () => {
+test('the log says that a run waits for its code; given other code, that it is blocked, by what, and what resumes it', async () => {
   const { box, runId } = await openBlocked();
-  await until(() => stopsOf(box).length > 0);
+  await until(() => stopsOf(box).length > 1);
   expect(stopsOf(box)).toMatchObject([
+    {
+      level: 'warn',
+      event: 'run.waits_for_code',
+      runId,
+      code: 'code_not_kept',
+      next: `svc why ${runId}; then svc upgrade --check`,
+    },
     {
       event: 'run.blocked',
       runId,

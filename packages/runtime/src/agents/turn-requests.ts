@@ -77,7 +77,14 @@ export function createTurnRequests(options: TurnRequestsOptions): (request: Turn
     const { agent: name, session, key, caller, trigger = 'chat', pinned = [] } = request;
     const asker = askerOf(request);
     const sessionId = session
-      ? await sessions.open({ agent: name, name: session.name, owner, kind: session.kind, ...asker })
+      ? await sessions.open({
+          agent: name,
+          name: session.name,
+          owner,
+          kind: session.kind,
+          isReadNext: input.session !== undefined,
+          ...asker,
+        })
       : null;
     const keptIn = input.session ? sessionId : null;
     const endsAlone = keptIn === null && key === undefined;

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { and, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { ConversationMessage, ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
 import { BoxError } from '../errors.ts';
+import { createLru } from '../lru.ts';
 import { prepare } from '../stores/drizzle.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { AgentState } from '../tools/state.ts';
 import { keepTurn, withoutTurn } from './keep-turn.ts';
 import type { OnCut } from './keep-turn.ts';
 import { sessionMessages, sessions } from './table.ts';
-import type { SessionOwner, SessionPlace, SessionStore } from '../agents/turn/session-store.ts';
+import type { SessionKind, SessionOwner, SessionPlace, SessionStore } from '../agents/turn/session-store.ts';
 import { isStorable } from '../agents/turn/storable.ts';
 
 export interface SessionsOptions {
@@ -19,13 +20,20 @@ export interface SessionsOptions {
 }
 
 export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions): SessionStore {
+  /** What this process has made, or found, last. */
+  const known = createLru<NewSession>(MOST_KNOWN);
+  const make = async (session: NewSession): Promise<void> => {
+    await MAKE(db, { ...session });
+    known.set(session.id, session);
+  };
   return {
     idOf: sessionIdOf,
-    async open({ agent, name, owner, kind, askedBy }) {
+    async open({ agent, name, owner, kind, askedBy, isReadNext = false }) {
       if (!isStorable(name))
         throw new BoxError('invalid_request', 'The name of a session holds U+0000, or half of a surrogate pair.');
       const id = sessionIdOf({ agent, name, owner });
-      await MAKE(db, { id, agent, name, kind, ...toColumns(owner), askedBy: askedBy ?? null });
+      if (!isReadNext || !known.has(id))
+        await make({ id, agent, name, kind, ...toColumns(owner), askedBy: askedBy ?? null });
       return id;
     },
     async findOwner({ agent, name, owner }, of) {
@@ -39,6 +47,9 @@ export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions
     },
     async read(sessionId, cutAfter, beforeRun) {
       const [row] = await READ(db, { sessionId, beforeRun: beforeRun ?? null });
+      // Deleted since, here or by another replica.
+      const deleted = row || beforeRun === undefined ? undefined : known.get(sessionId);
+      if (deleted) await make(deleted);
       const messages = cut(row?.messages ?? [], cutAfter);
       const state = row?.state ?? {};
       const summary = row?.summary ? findSummary(row.summary, beforeRun) : undefined;
@@ -75,6 +86,16 @@ export function sessionIdOf({ agent, name, owner: { id } }: SessionPlace): strin
 }
 
 // --- internal ---
+
+const MOST_KNOWN = 10_000;
+
+interface NewSession extends ReturnType<typeof toColumns> {
+  id: string;
+  agent: string;
+  name: string;
+  kind: SessionKind;
+  askedBy: string | null;
+}
 
 const given = sql.placeholder;
 

@@ -60,14 +60,20 @@ export interface TurnToKeep {
 export interface SessionStore {
   /** The id of a session, whether it is there or not. */
   idOf(place: SessionPlace): string;
-  /** The id of the session, made if there is none: the same for the same agent, name and owner. */
-  open(session: SessionPlace & { kind: SessionKind; askedBy?: string }): Promise<string>;
+  /**
+   * The id of the session, made if there is none: the same for the same agent, name and owner. `isReadNext`: a turn reads it
+   * before it does anything, so that one this process knows takes no statement. Default: false.
+   */
+  open(session: SessionPlace & { kind: SessionKind; askedBy?: string; isReadNext?: boolean }): Promise<string>;
   /**
    * Whose the session of that agent and name is: this owner's, or else the one that was active last. Undefined: there is
    * none. `askedBy`: of those that a person began, too; default: none of them.
    */
   findOwner(place: SessionPlace, of?: { askedBy: 'anyone' }): Promise<SessionOwner | undefined>;
-  /** `beforeRun`: without what that turn has added, should it have been saved already. */
+  /**
+   * `beforeRun`: without what that turn has added, should it have been saved already. For a turn that has begun, so a session
+   * that was deleted before is made again.
+   */
   read(sessionId: string, cutAfter?: string | null, beforeRun?: string): Promise<Conversation>;
   /** Adds a turn, once: a repeat of the same run changes nothing, and a session that was deleted gets nothing. */
   add(turn: TurnToKeep): Promise<void>;
