@@ -29,11 +29,14 @@ const SUITES = [
 
 const { values: options, positionals: names } = parseArgs({
   args: process.argv.slice(2).filter((name) => name !== '--'),
-  options: { only: { type: 'string' } },
+  options: { only: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
   allowPositionals: true,
 });
 const unknown = names.filter((name) => !SUITES.includes(name));
-if (unknown.length > 0) {
+if (options.help) {
+  console.log(`node bench/main.mjs [${SUITES.join('] [')}] [--only <text>]`);
+  console.log('One JSON line per figure. --only: the stores, figures or checks with that text in their name.');
+} else if (unknown.length > 0) {
   console.error(`There is no benchmark "${unknown[0]}". There are: ${SUITES.join(', ')}.`);
   process.exitCode = 1;
 } else {

@@ -25,3 +25,15 @@ export function captionFiles(markdown) {
     return caption + (fence?.(tokens, index, ...rest) ?? '');
   };
 }
+
+/**
+ * What stands in backticks is shown as it is: `{{name}}` is no expression of a page.
+ * @param {import('vitepress').MarkdownRenderer} markdown
+ */
+export function keepBraces(markdown) {
+  const { code_inline: inline } = markdown.renderer.rules;
+  markdown.renderer.rules.code_inline = (tokens, index, ...rest) => {
+    tokens[index]?.attrSet('v-pre', '');
+    return inline?.(tokens, index, ...rest) ?? '';
+  };
+}

@@ -6,7 +6,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { findDeadAnchors, writeTexts } from './_built.mjs';
-import { captionFiles, toAnchor } from './_markdown.mjs';
+import { captionFiles, keepBraces, toAnchor } from './_markdown.mjs';
 import { START, listGroups, readSidebar } from './_pages.mjs';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -25,7 +25,13 @@ export default defineConfig({
   lang: 'en',
   // No icon: a browser asks for none.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
-  markdown: { anchor: { slugify: toAnchor }, config: captionFiles },
+  markdown: {
+    anchor: { slugify: toAnchor },
+    config(markdown) {
+      captionFiles(markdown);
+      keepBraces(markdown);
+    },
+  },
   themeConfig: {
     nav: [
       { text: 'Guide', link: '/docs/guide/start' },

@@ -135,7 +135,10 @@ describe('a conversation', () => {
       [ask(1), 'perhaps', 'y', ask(2), 'e', '{"amount"', '{"amount":3}', ask(4), 'r', 'Too much.'],
     );
     expect(refunded).toEqual([1, 3]);
-    expect(result.stderr).toContain('Give money back?\n  refund {"amount":1}\n');
+    expect(result.stderr).toContain('Give money back?\n[a]pprove');
+    // The call stands above the question, and not once more beneath it.
+    expect(result.stdout.match(/refund {"amount":1}/g)).toHaveLength(1);
+    expect(result.stderr).not.toContain('{"amount":1}');
     expect(result.stderr).toContain('Type one of: approve, edit, reject.');
     expect(result.stderr).toContain('That is not JSON');
     expect(JSON.stringify(box.model.requests.at(-1)?.messages)).toContain('Too much.');
@@ -149,6 +152,16 @@ describe('a conversation', () => {
     expect(result.stderr).toContain('Give money back?\n  refund {"amount":5}\n');
     expect(refunded).toEqual([5]);
     expect(result.stdout).toContain('Done.');
+  });
+
+  it('shows all of a call that it asks about, where the line above has only its beginning, or several wait', async () => {
+    const { type } = await open();
+    const written = JSON.stringify({ amount: 6, why: 'x'.repeat(200) });
+    const one = await type(['support'], [`tool:refund ${written}\nsay:Done.`, 'y']);
+    expect(one.stderr).toContain(`Give money back?\n  refund ${written}\n`);
+    const two = await type(['support'], ['tools:refund {"amount":7} | refund {"amount":8}\nsay:Done.', 'y', 'y']);
+    for (const amount of [7, 8]) expect(two.stderr).toContain(`Give money back?\n  refund {"amount":${amount}}\n`);
+    expect(refunded).toEqual([6, 7, 8]);
   });
 
   it('shows all of a call that waits in a session, however large it is', async () => {

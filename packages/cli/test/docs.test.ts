@@ -810,6 +810,11 @@ const GUIDES: Guide[] = [
     file: 'docs/guide/command-line.md',
     model: true,
     facts: {
+      async ship(_, { box }) {
+        await eventually(
+          async () => (await box.get<{ items: unknown[] }>('/api/approvals?status=pending')).items.length === 1,
+        );
+      },
       decide({ stdout }) {
         expect(stdout).toMatch(/^Approved \S+: Ship A-1\?$/m);
         expect(stdout).toContain('"name":"ship"');

@@ -346,7 +346,11 @@ describe('svc logs tail', () => {
 type Headers = Record<string, string | string[] | undefined>;
 
 async function serve(answer: (response: ServerResponse, headers: Headers, url: string) => void): Promise<string> {
-  const server = createServer((request, response) => answer(response, request.headers, request.url ?? ''));
+  const server = createServer((request, response) => {
+    // What every command asks first, to know whose box it is.
+    if (request.url === '/.svc/workspace') response.writeHead(404).end('{}');
+    else answer(response, request.headers, request.url ?? '');
+  });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   countMadeUp();
   onTestFinished(() => {

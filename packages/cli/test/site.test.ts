@@ -26,14 +26,22 @@ describe('the site of the documentation', () => {
   /** The file of a page, without its ending; the README is the start. */
   const pages = listPages().map((page) => (page === 'README.md' ? 'index' : page.replace(/\.md$/, '')));
 
+  let printed = '';
   beforeAll(async () => {
     const { code, output } = await build(REPOSITORY, ['--outDir', out]);
     if (code !== 0) throw new Error(output);
+    printed = output;
   });
 
   it('is built of every page, and no link in it is dead', () => {
     expect(pages.length).toBeGreaterThan(40);
     expect(pages.filter((page) => !existsSync(join(out, `${page}.html`)))).toEqual([]);
+  });
+
+  it('shows what stands in braces, and has every page to its end', () => {
+    expect(printed).not.toMatch(/\w*Error:/);
+    expect(read('docs/guide/prompts.html')).toContain('answers the text with <code>{{name}}</code> replaced');
+    expect(read('docs/guide/triggers.html')).toContain('>Deliveries ');
   });
 
   it('has the text of each page beside it, which names the list of all', () => {

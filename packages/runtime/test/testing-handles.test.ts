@@ -2,7 +2,7 @@ import { integer, pgTable } from 'drizzle-orm/pg-core';
 import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { continueAsNew } from '../src/engine/primitives/continue-as-new.ts';
-import { defineDeepAgent, defineDynamicConfig, defineTool, sleep, svc } from '../src/index.ts';
+import { defineDeepAgent, defineDynamicConfig, defineTool, requestApproval, sleep, svc } from '../src/index.ts';
 import { markMisplaced, markWorkflow } from '../src/internal.ts';
 import { createTestBox, model } from '../src/testing.ts';
 import type { TestBoxOptions, TestRun, WorkflowModules } from '../src/testing.ts';
@@ -57,6 +57,24 @@ describe('the relational store of a test box', () => {
     expect(box.isDatabaseOpen).toBe(false);
     await box.agent('helper').send('Hi', { session: 'ada' });
     expect(box.isDatabaseOpen).toBe(true);
+  });
+
+  test('stays unopened by what a person decides, which is in the activity log once something opens it', async () => {
+    const ask = mark('ask', async () => {
+      const { approved, input, note } = await requestApproval({ title: 'Ship?', payload: { kg: 3 } });
+      return [approved, input, note];
+    });
+    const box = await open({ workflows: { ask: { ask } } });
+    const first = await box.workflow('ask').start();
+    await (await box.approvals.next()).edit({ kg: 2 }, { note: 'Less.' });
+    expect(await first.result()).toEqual([true, { kg: 2 }, 'Less.']);
+    const second = await box.workflow('ask').start();
+    await (await box.approvals.next()).reject();
+    expect(await second.result()).toEqual([false, null, null]);
+    expect(box.isDatabaseOpen).toBe(false);
+    const { items } = (await (await box.request('/api/activity')).json()) as { items: { operation: string }[] };
+    expect(box.isDatabaseOpen).toBe(true);
+    expect(items.filter(({ operation }) => operation === 'approvals.decide')).toHaveLength(2);
   });
 
   test('is where a test puts rows, and looks', async () => {

@@ -137,6 +137,28 @@ describe('a chat of useChat', () => {
     expect(box.model.requests.at(-1)?.messages?.at(-1)?.content).toBe('Vienna');
   });
 
+  test('shows a tool of its own that failed as it was, after a reload too', async () => {
+    const { chat, box, url } = await openUi(boxes);
+    const one = chat('lost', {
+      sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
+      onToolCall({ toolCall: { toolName: tool, toolCallId } }) {
+        void one.addToolOutput({ state: 'output-error', tool, toolCallId, errorText: 'No GPS.' });
+      },
+    });
+    const tools = [{ name: 'locate', description: 'Where the person is.' }];
+    await one.sendMessage({ text: 'tool:locate {}; say:Somewhere.' }, { body: { tools } });
+    await until(() => textOf(one) === 'Somewhere.', WAIT_MS);
+    const failed = { type: 'tool-locate', state: 'output-error', errorText: 'No GPS.' };
+    expect(partsOf(one)[1]).toMatchObject(failed);
+    const messages = await readChat(url, 'lost');
+    expect(partsOf({ messages })[1]).toMatchObject(failed);
+    const again = chat('lost', { messages });
+    await again.sendMessage({ text: 'say:again' });
+    expect(textOf(again)).toBe('again');
+    const told = box.model.requests.at(-1)?.messages?.filter(({ role }) => role === 'tool');
+    expect(told).toEqual([{ role: 'tool', content: 'Error: No GPS.', tool_call_id: expect.any(String) }]);
+  });
+
   test('says pictures and files, and what the application says', async () => {
     const { chat, box } = await openUi(boxes);
     const one = chat('files', {

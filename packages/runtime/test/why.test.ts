@@ -296,7 +296,7 @@ describe('why a run does not go on', () => {
     await call(box, `POST /api/runs/${runId}/cancel`, {});
     const why = await explain(box, runId ?? '');
     expect(codes(why)).toEqual(['cancelled']);
-    expect(why.summary).toMatch(/: The run was cancelled\.$/);
+    expect(why.summary).toMatch(/^The run was cancelled at [\d-]+T[\d:.]+Z by "owner"\.$/);
   });
 
   test('there is no such run', async () => {

@@ -13,6 +13,7 @@ export const jobs = operateGroup({
       columns: [
         'id',
         'schedule=cron:text',
+        'zone=timeZone',
         'paused=isPaused',
         'next=nextFireAt:when',
         'last=lastFiredAt:ago',

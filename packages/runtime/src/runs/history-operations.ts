@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { may } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import { operationsOf } from '../operations/define.ts';
 import { Recording } from './recording.ts';
 import { runNotFound } from './runs.ts';
@@ -9,7 +10,16 @@ import type { RunExports } from './export.ts';
 import type { Runs } from './runs.ts';
 import type { RunWhy } from './why.ts';
 
-const operation = operationsOf<{ exports: RunExports; runs: Runs; why: RunWhy }>();
+const operation = operationsOf<{ activity: Cancellations; exports: RunExports; runs: Runs; why: RunWhy }>();
+
+/** What the activity log has of the cancels of a run. */
+interface Cancellations {
+  list(
+    filter: { operation: string; target: string },
+    page: { limit: number },
+    reader: Caller,
+  ): Promise<{ items: { actor: { name: string } }[] }>;
+}
 
 const id = z.string().describe('The run id');
 const room = { tag: 'runs', kind: 'read', permission: 'runs:read' } as const;
@@ -53,8 +63,11 @@ export const explainRun = operation({
   errors: ['run_not_found'],
   input: z.strictObject({ id: id.describe('The id of a run, or of a start that waits in a queue') }),
   output: Why,
-  async handle({ runs, why }, input) {
-    const answer = await why.explain(input.id);
+  async handle({ activity, runs, why }, input, { caller }) {
+    const findCanceller = may(caller, 'activity:read')
+      ? (runId: string) => readCanceller(activity, runId, caller)
+      : async () => undefined;
+    const answer = await why.explain(input.id, { findCanceller });
     // What is hidden from the caller is answered like what there is not.
     if (answer.runId !== null && !(await runs.find(answer.runId))) throw runNotFound(input.id);
     return answer;
@@ -76,3 +89,12 @@ export const exportRun = operation({
     return exports.export(input.id, { mayKnowSecrets: may(caller, 'secrets:read') });
   },
 });
+
+// --- internal ---
+
+/** The name of who cancelled it over the API, as the caller may see it. A log that cannot be read keeps no answer back. */
+async function readCanceller(activity: Cancellations, runId: string, caller: Caller): Promise<string | undefined> {
+  const filter = { operation: 'runs.cancel', target: runId };
+  const { items } = await activity.list(filter, { limit: 1 }, caller).catch(() => ({ items: [] }));
+  return items[0]?.actor.name;
+}

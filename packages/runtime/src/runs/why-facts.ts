@@ -62,6 +62,8 @@ export interface Facts {
   isOnNewest: boolean;
   /** A newer run that repeats it. */
   retriedBy: string | undefined;
+  /** Who cancelled it. Absent: that is not known. */
+  cancelledBy?: string | undefined;
 }
 
 export async function readFacts(run: RunRow, sources: WhySources): Promise<Facts> {

@@ -69,7 +69,7 @@ function reason(code: Reason['code'], message: string, more: Partial<Reason> = {
   return { code, message, suggestion: '', ...more };
 }
 
-function toEnd({ run, retriedBy, lastFailure }: Facts): Reason {
+function toEnd({ run, retriedBy, lastFailure, cancelledBy }: Facts): Reason {
   const when = run.endedAt === null ? '' : ` at ${toIso(run.endedAt)}`;
   const error = toRunError(run.error);
   const again = retriedBy === undefined ? '' : ` Run ${retriedBy} repeats it.`;
@@ -78,6 +78,8 @@ function toEnd({ run, retriedBy, lastFailure }: Facts): Reason {
     return reason('completed', `The run went on as run ${run.continuedTo}${when}.${again}`, { runId: run.continuedTo });
   if (run.status === 'completed') return reason('completed', `The run completed${when}.${again}`, more);
   const why = error ? `: ${end(error.message)}` : '.';
+  if (run.status === 'cancelled' && cancelledBy !== undefined)
+    return reason('cancelled', `The run was cancelled${when} by "${cancelledBy}".${again}`, more);
   if (run.status === 'cancelled') return reason('cancelled', `The run was cancelled${when}${why}${again}`, more);
   const isStep = lastFailure?.event === 'failed' && toRunError(lastFailure.error)?.message === error?.message;
   const step = isStep ? lastFailure.stepId : undefined;

@@ -69,18 +69,24 @@ export const Why = z.object({
 });
 export type Why = z.infer<typeof Why>;
 
+export interface WhyAsk {
+  /** The name of who cancelled a run over the API. Undefined: that is not known. */
+  findCanceller(runId: string): Promise<string | undefined>;
+}
+
 /** Says why a run, or a start that waits, stands where it stands. */
 export interface RunWhy {
   /** @param id of a run or of a queued start. Throws `run_not_found`. */
-  explain(id: string): Promise<Why>;
+  explain(id: string, ask?: WhyAsk): Promise<Why>;
 }
 
 export function createRunWhy(sources: WhySources): RunWhy {
   const { journal } = sources;
   return {
-    async explain(id) {
+    async explain(id, ask) {
       const run = await journal.getRun(id);
-      if (run) return explainRun(await readFacts(run, sources), sources);
+      const cancelledBy = run?.status === 'cancelled' ? await ask?.findCanceller(run.runId) : undefined;
+      if (run) return explainRun({ ...(await readFacts(run, sources)), cancelledBy }, sources);
       const found = await journal.queue.find(id);
       if (!found) throw new BoxError('run_not_found', `There is no run "${id}".`);
       return 'run' in found

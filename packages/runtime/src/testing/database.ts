@@ -23,13 +23,25 @@ export interface LazyDatabase {
 export function createLazyDatabase(root?: string): LazyDatabase {
   let opened: Promise<{ client: PgliteClient; folder: string }> | undefined;
   let isOpen = false;
+  const kept: Statement[] = [];
   const client = async (): Promise<PgliteClient> => {
-    const { client: database } = await (opened ??= open(root));
+    const { client: database } = await (opened ??= open(root, kept));
     isOpen = true;
     return database;
   };
+  const lazy = createLazyClient(client);
+  /** What is only written down is, once something opens the store: no test has to open it for that alone. */
+  const keep = (text: string, params?: unknown[]): boolean => {
+    if (opened || !text.startsWith(WRITTEN_DOWN)) return false;
+    kept.push({ text, params });
+    return true;
+  };
   return {
-    client: createLazyClient(client),
+    client: {
+      ...lazy,
+      query: async (text, params, how) => (keep(text, params) ? [] : lazy.query(text, params, how)),
+      queryArrays: async (text, params) => (keep(text, params) ? [] : lazy.queryArrays(text, params)),
+    },
     pglite: client,
     isBlank: () => opened === undefined,
     async settled() {
@@ -62,7 +74,15 @@ export function createLazyClient(get: () => Promise<StoreClient>): StoreClient {
 
 // --- internal ---
 
-async function open(root?: string): Promise<{ client: PgliteClient; folder: string }> {
+interface Statement {
+  text: string;
+  params: unknown[] | undefined;
+}
+
+/** Of the activity log, which nothing reads but who asks for it. */
+const WRITTEN_DOWN = 'insert into "svc"."activity"';
+
+async function open(root: string | undefined, kept: Statement[]): Promise<{ client: PgliteClient; folder: string }> {
   const [{ openPglite }, { openDatabase }, { applyProjectMigrations }] = await Promise.all([
     import('../stores/pglite.ts'),
     import('../stores/database.ts'),
@@ -74,6 +94,7 @@ async function open(root?: string): Promise<{ client: PgliteClient; folder: stri
   try {
     await database.ready;
     await applyProjectMigrations(database.client, migrations);
+    for (const { text, params } of kept.splice(0)) await database.client.query(text, params);
   } catch (error) {
     await database.close();
     await rm(folder, { recursive: true, force: true });

@@ -30,7 +30,11 @@ export async function* answer(
   try {
     for await (const event of runTurn(client, { agent, session, ...request })) {
       runId = runIdOf(event) ?? runId;
-      pauses = listPauses(event);
+      const waiting = listPauses(event);
+      pauses = waiting.map((pause) => ({
+        ...pause,
+        isShown: waiting.length === 1 && pause.toolCallId !== undefined && show.endsWith(pause.toolCallId),
+      }));
       if (event.type === 'RUN_ERROR') throw toError(event);
       const record = toRecord(event, show, context);
       if (record) yield record;

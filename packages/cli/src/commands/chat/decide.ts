@@ -8,7 +8,7 @@ export async function decideAll(pauses: readonly Pause[], context: Context): Pro
   for (const pause of pauses) {
     context.say('');
     context.say(toPlainText(pause.message));
-    context.say(toPlainText(`  ${pause.tool} ${JSON.stringify(pause.arguments)}`));
+    if (!pause.isShown) context.say(toPlainText(`  ${pause.tool} ${JSON.stringify(pause.arguments)}`));
     decisions.push({ interruptId: pause.id, status: 'resolved', payload: await decide(pause, context) });
   }
   return decisions;

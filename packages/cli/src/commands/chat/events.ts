@@ -12,6 +12,10 @@ export interface ChatEvent {
 /** A call that waits for a person. */
 export interface Pause {
   id: string;
+  /** Absent: it was read from the box. */
+  toolCallId?: string | undefined;
+  /** The call is the line above. */
+  isShown?: boolean;
   /** What is asked. */
   message: string;
   tool: string;
@@ -60,8 +64,9 @@ export async function* runTurn(client: Client, request: TurnRequest): AsyncGener
 export function listPauses(event: ChatEvent): Pause[] {
   const { type, interrupts = [] } = Object(event.outcome) as { type?: string; interrupts?: Interrupt[] };
   if (event.type !== 'RUN_FINISHED' || type !== 'interrupt') return [];
-  return interrupts.map(({ id, message, metadata: { svc } }) => ({
+  return interrupts.map(({ id, toolCallId, message, metadata: { svc } }) => ({
     id,
+    toolCallId,
     message,
     tool: svc.tool,
     arguments: svc.arguments,
@@ -95,6 +100,7 @@ const ALL = ['approve', 'edit', 'reject'];
 
 interface Interrupt {
   id: string;
+  toolCallId?: string;
   message: string;
   metadata: { svc: { tool: string; arguments: unknown; allow: string[] } };
 }

@@ -14,8 +14,15 @@ export interface Shown {
   isOpen?: boolean;
 }
 
+export interface Show {
+  (event: ChatEvent): Shown | undefined;
+  /** The call is the last line on the terminal, with all of its arguments. */
+  endsWith(toolCallId: string): boolean;
+}
+
 /** Shows the events of one turn after the other. `recaps`: what was said before, too. */
-export function createShow({ recaps }: { recaps: boolean }): (event: ChatEvent) => Shown | undefined {
+export function createShow({ recaps }: { recaps: boolean }): Show {
+  let last: { toolCallId: unknown; isWhole: boolean } | undefined;
   const calls = new Map<unknown, { name: string; args: string }>();
   const handlers: Record<string, ((event: ChatEvent) => Shown | undefined) | undefined> = {
     TEXT_MESSAGE_CONTENT: ({ delta }) => ({
@@ -35,12 +42,24 @@ export function createShow({ recaps }: { recaps: boolean }): (event: ChatEvent) 
     },
     TOOL_CALL_END: ({ toolCallId }) => {
       const call = calls.get(toolCallId);
-      return call && aside(`${call.name} ${call.args}`);
+      if (!call) return undefined;
+      const text = `${call.name} ${call.args}`;
+      const shown: Shown['text'] = (style) => {
+        last = { toolCallId, isWhole: text.length <= LONGEST && shorten(text, style.columns ?? 0, '') === text };
+        return toLine(text, style);
+      };
+      return { part: 'aside', text: shown };
     },
     TOOL_CALL_RESULT: ({ content }) => aside(`  = ${typeof content === 'string' ? content : JSON.stringify(content)}`),
     MESSAGES_SNAPSHOT: ({ messages }) => (recaps ? showMessages(messages as Message[]) : undefined),
   };
-  return (event) => handlers[event.type]?.(event);
+  const show = (event: ChatEvent): Shown | undefined => {
+    const shown = handlers[event.type]?.(event);
+    if (shown) last = undefined;
+    return shown;
+  };
+  const endsWith = (toolCallId: string): boolean => last?.toolCallId === toolCallId && last.isWhole;
+  return Object.assign(show, { endsWith });
 }
 
 // --- internal ---

@@ -153,14 +153,19 @@ function toStepMessages(step: readonly UiPart[], id: string): SentMessage[] {
 function toResultMessage({ toolCallId, state, output, errorText }: UiCallPart): SentMessage[] {
   const id = resultIdOf(toolCallId);
   const content = RESULTS[state]?.({ output, errorText });
-  return content === undefined ? [] : [{ id, message: { id, role: 'tool', content, tool_call_id: toolCallId } }];
+  if (content === undefined) return [];
+  const failed = state === 'output-error' ? ({ isError: true } as const) : {};
+  return [{ id, message: { id, role: 'tool', content, tool_call_id: toolCallId, ...failed } }];
 }
 
 const RESULTS: Record<string, (part: Pick<UiCallPart, 'output' | 'errorText'>) => string> = {
   'output-available': ({ output }) => (typeof output === 'string' ? output : (JSON.stringify(output) ?? 'null')),
-  'output-error': ({ errorText = 'It failed.' }) => `Error: ${errorText}`,
+  'output-error': ({ errorText = 'It failed.' }) => FAILED + errorText,
   'output-denied': () => 'The call was not run: it was rejected.',
 };
+
+/** For the model, before what the client says of a tool of its own. */
+const FAILED = 'Error: ';
 
 function nameOf({ type, toolName }: UiCallPart): string {
   return type === 'dynamic-tool' ? (toolName ?? '') : type.slice('tool-'.length);
@@ -193,7 +198,7 @@ function answer(call: UiCallPart | undefined, { content, isError, rejected }: Co
     ...(rejected !== undefined
       ? { state: 'output-denied', approval: { id: rejected, approved: false } }
       : isError
-        ? { state: 'output-error', errorText: text }
+        ? { state: 'output-error', errorText: text.startsWith(FAILED) ? text.slice(FAILED.length) : text }
         : { state: 'output-available', output: toValue(text) }),
   });
 }
