@@ -311,8 +311,8 @@ const act = defineTool({ description: 'Acts.', inputSchema: z.object({}), execut
 export default defineDeepAgent({ name: 'asker', tools: { act }, interruptOn: { act: true } });
 `;
 
-export function filesOf(version: 1 | 2): Files {
-  return Object.assign({}, COMMON, ...EDITS.map(({ files }) => files[version - 1])) as Files;
+export function filesOf(version: 1 | 2, edits: readonly Edit[] = EDITS): Files {
+  return Object.assign({}, COMMON, ...edits.map(({ files }) => files[version - 1])) as Files;
 }
 
 /** Which version of the agent had the turn, by what its model was asked about the run. */
