@@ -26,7 +26,7 @@ export const LONG_TESTS = [
 export const DEATH_TESTS = [
   'packages/*/test/**/*crash*.test.ts',
   ...['outage', 'poison', 'slow-readers', 'torture'].map((name) => `packages/runtime/test/${name}.test.ts`),
-  ...['deployed', 'deployed-gate', 'deployed-page', 'deployed-refusals', 'deployed-tables', 'stores'].map(
+  ...['deployed', 'deployed-gate', 'deployed-page', 'deployed-refusals', 'deployed-tables', 'rollover', 'stores'].map(
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
 ];

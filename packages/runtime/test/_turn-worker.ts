@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 /** Where a process is to kill itself. */
 export type Death =
   | { step: string; when: 'before' | 'during' | 'after'; nth: number }
-  /** At a statement on the database of the box that has the text, with a parameter that begins so where one is named. */
+  /** At a statement on the database of the box that has the text, with a parameter that begins so where one is named. Of
+   * `versions-worker`, on the journal, by a regular expression. */
   | { sql: string; param?: string; when: 'before' | 'after'; nth: number }
   /**
    * Before the nth call of that method of the journal, and of those at once with it none is made; or behind one. `has`: of

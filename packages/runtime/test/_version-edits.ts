@@ -15,8 +15,12 @@ export interface Edit {
   answer(id: string, today: string): unknown[];
   /** The agent that is edited: its turn is what waits, where a turn does. */
   agent?: string;
-  /** A token of the run's own that has to be resumed. */
-  token?(id: string): string;
+  /** A token of the run's own that has to be resumed, by the version it ends on. */
+  token?(id: string, version: 1 | 2): string;
+  /** Where the second version does not fit a run that waits: the code of the stop. */
+  stop?: string;
+  /** What a run that is moved answers, or how it ends. Default: what it had, and the rest by the second version. */
+  moved?(id: string): unknown;
 }
 
 /** What every version has. */
@@ -96,31 +100,47 @@ function withFiles(edit: Edit, first: Files, second: Files): Edit {
 const inFirst = (version: number, first: string, second: string): string => (version === 1 ? first : second);
 
 const ofCode: Edit[] = [
-  ofFlow('renames a step', 'renames', (version) =>
-    version === 1
-      ? {}
-      : {
-          steps: stepOf('first', 2) + stepOf('second', 2),
-          before: 'done.push(await first(input.id));',
-          after: 'done.push(await second(input.id));',
-        },
+  ofFlow(
+    'renames a step',
+    'renames',
+    (version) =>
+      version === 1
+        ? {}
+        : {
+            steps: stepOf('first', 2) + stepOf('second', 2),
+            before: 'done.push(await first(input.id));',
+            after: 'done.push(await second(input.id));',
+          },
+    { stop: 'code_changed' },
   ),
-  ofFlow('changes the order of steps', 'reorders', (version) =>
-    version === 1 ? {} : { before: 'done.push(await two(input.id));', after: 'done.push(await one(input.id));' },
+  ofFlow(
+    'changes the order of steps',
+    'reorders',
+    (version) =>
+      version === 1 ? {} : { before: 'done.push(await two(input.id));', after: 'done.push(await one(input.id));' },
+    { stop: 'code_changed' },
   ),
-  ofFlow('inserts a step', 'inserts', (version) =>
-    version === 1
-      ? {}
-      : {
-          steps: ['zero', 'one', 'two'].map((name) => stepOf(name, 2)).join(''),
-          before: 'done.push(await zero(input.id), await one(input.id));',
-        },
+  ofFlow(
+    'inserts a step',
+    'inserts',
+    (version) =>
+      version === 1
+        ? {}
+        : {
+            steps: ['zero', 'one', 'two'].map((name) => stepOf(name, 2)).join(''),
+            before: 'done.push(await zero(input.id), await one(input.id));',
+          },
+    { stop: 'code_changed' },
   ),
-  ofFlow('removes a step', 'removes', (version) => (version === 1 ? {} : { before: '' })),
-  ofFlow('hands a step something else', 'arguments', (version) =>
-    version === 1
-      ? {}
-      : { before: `done.push(await one(input.id + '!'));`, after: `done.push(await two(input.id + '!'));` },
+  ofFlow('removes a step', 'removes', (version) => (version === 1 ? {} : { before: '' }), { stop: 'code_changed' }),
+  ofFlow(
+    'hands a step something else',
+    'arguments',
+    (version) =>
+      version === 1
+        ? {}
+        : { before: `done.push(await one(input.id + '!'));`, after: `done.push(await two(input.id + '!'));` },
+    { stop: 'code_changed' },
   ),
   ofFlow(
     'changes how often a step is tried',
@@ -136,15 +156,21 @@ two.maxRetries = ${inFirst(version, '2', '0')};
 two.backoff = { initial: 10, factor: 1 };
 `,
     }),
-    { answer: (id) => [`one-1 ${id}`, `two-1 ${id} 3`] },
+    // Tried once, by the rule of its new code.
+    { answer: (id) => [`one-1 ${id}`, `two-1 ${id} 3`], moved: () => ({ status: 'failed' }) },
   ),
-  ofFlow('has another schema', 'schemas', (version) => ({
-    exports: inFirst(
-      version,
-      'export const outputSchema = z.array(z.string());',
-      `export const inputSchema = z.object({ other: z.string() });\nexport const outputSchema = z.object({ n: z.number() });`,
-    ),
-  })),
+  ofFlow(
+    'has another schema',
+    'schemas',
+    (version) => ({
+      exports: inFirst(
+        version,
+        'export const outputSchema = z.array(z.string());',
+        `export const inputSchema = z.object({ other: z.string() });\nexport const outputSchema = z.object({ n: z.number() });`,
+      ),
+    }),
+    { moved: () => ({ status: 'failed' }) },
+  ),
   ofFlow('has a shorter timeout', 'timeouts', (version) => ({
     exports: `export const timeout = '${inFirst(version, '1 hour', '1s')}';`,
   })),
@@ -161,13 +187,13 @@ two.backoff = { initial: 10, factor: 1 };
     (version) => ({
       after: `await createHook({ token: 'own-${version}-' + input.id });\n  done.push(await two(input.id));`,
     }),
-    { token: (id) => `own-1-${id}` },
+    { token: (id, version) => `own-${version}-${id}` },
   ),
   ofFlow(
     'starts another child',
     'children',
     (version) => ({ after: `done.push(await svc.workflows.startAndWait('leaf-${inFirst(version, 'a', 'b')}', {}));` }),
-    { answer: (id) => [`one-1 ${id}`, 'leaf a'] },
+    { answer: (id) => [`one-1 ${id}`, 'leaf a'], moved: (id) => [`one-1 ${id}`, 'leaf b'] },
   ),
   ofFlow(
     'is none, but the environment is another',
@@ -222,7 +248,7 @@ const ofFiles: Edit[] = [
     { 'lib/here/last.ts': null, 'lib/there/last.ts': moved(2) },
   ),
   withFiles(
-    ofFlow('deletes the workflow', 'deletes', () => ({})),
+    ofFlow('deletes the workflow', 'deletes', () => ({}), { stop: 'workflow_not_found' }),
     {},
     { 'workflows/deletes.workflow.ts': null },
   ),
@@ -285,8 +311,8 @@ const act = defineTool({ description: 'Acts.', inputSchema: z.object({}), execut
 export default defineDeepAgent({ name: 'asker', tools: { act }, interruptOn: { act: true } });
 `;
 
-export function filesOf(version: 1 | 2): Files {
-  return Object.assign({}, COMMON, ...EDITS.map(({ files }) => files[version - 1])) as Files;
+export function filesOf(version: 1 | 2, edits: readonly Edit[] = EDITS): Files {
+  return Object.assign({}, COMMON, ...edits.map(({ files }) => files[version - 1])) as Files;
 }
 
 /** Which version of the agent had the turn, by what its model was asked about the run. */

@@ -42,8 +42,13 @@ export async function parkAll(
 /**
  * Resumes what can be, decides what is asked by these runs or below them, and answers each as it ended: `<workflow>-<park>`. Of
  * others nothing is decided.
+ * @param versionOf the version a run ends on. Default: the first
  */
-export async function finishAll(send: Send, runs: readonly ParkedRun[]): Promise<Record<string, unknown>> {
+export async function finishAll(
+  send: Send,
+  runs: readonly ParkedRun[],
+  versionOf: (run: ParkedRun) => 1 | 2 = () => 1,
+): Promise<Record<string, unknown>> {
   const known = new Map<string, boolean>(runs.map(({ runId }) => [runId, true]));
   const isOwn = async (runId: string): Promise<boolean> => {
     const found = known.get(runId);
@@ -59,7 +64,9 @@ export async function finishAll(send: Send, runs: readonly ParkedRun[]): Promise
     if (park === 'child') await resume(`child-${id}`);
   }
   const ends: Record<string, unknown> = {};
-  const tokens = new Map(runs.flatMap(({ edit, id }) => (edit.token ? [[id, edit.token(id)] as const] : [])));
+  const tokens = new Map(
+    runs.flatMap((run) => (run.edit.token ? [[run.id, run.edit.token(run.id, versionOf(run))] as const] : [])),
+  );
   await until(async () => {
     const { items } = (await send('GET /api/approvals?status=pending&limit=200')) as {
       items: { approvalId: string; runId: string }[];
@@ -98,4 +105,23 @@ export function toldOf(runs: readonly ParkedRun[], requests: readonly Asked[]): 
 export function expectedTold(runs: readonly ParkedRun[]): Record<string, string[]> {
   const asked = runs.filter(({ edit }) => edit.agent !== undefined);
   return Object.fromEntries(asked.map(({ id, park }) => [id, [park === 'turn' ? '1' : '2']]));
+}
+
+/** What a check of the second version says of a run. */
+export function verdictOf({ stop }: Edit): 'safe' | 'stops' {
+  return stop === undefined ? 'safe' : 'stops';
+}
+
+/** What each has to come to once all are moved that can be. */
+export function expectedMoved(runs: readonly ParkedRun[], today: string): Record<string, unknown> {
+  return Object.fromEntries(runs.map(({ edit, id }) => [id, movedOf(edit, id, today)]));
+}
+
+// --- internal ---
+
+function movedOf(edit: Edit, id: string, today: string): unknown {
+  const own = edit.answer(id, today);
+  if (verdictOf(edit) !== 'safe') return own;
+  const [first, ...rest] = own;
+  return edit.moved?.(id) ?? [first, ...rest.map((text) => String(text).replace('-1 ', '-2 '))];
 }

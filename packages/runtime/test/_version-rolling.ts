@@ -25,7 +25,7 @@ export interface Rolling {
  */
 export async function rollOver({ boxes, open, edits, order, sleepMs }: Rolling): Promise<void> {
   const workspace = createBuiltWorkspace();
-  const built = { 1: await workspace.build(filesOf(1)), 2: await workspace.build(filesOf(2)) };
+  const built = { 1: await workspace.build(filesOf(1, edits)), 2: await workspace.build(filesOf(2, edits)) };
   const up = new Map<1 | 2, TestBox>();
   const begin = async (version: 1 | 2): Promise<void> => void up.set(version, await open(built[version].options));
   const end = async (version: 1 | 2): Promise<void> => {

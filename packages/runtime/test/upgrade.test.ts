@@ -156,6 +156,80 @@ describePlaces(boxes, 'a run that began with earlier code', (openPlace) => {
     vi.unstubAllEnvs();
   });
 
+  test('is moved once by two requests at a time, and ends by the new code', async () => {
+    const orders = ['a', 'b', 'c', 'd'];
+    const { box, runIds } = await openEdited(files({ version: '2' }), orders);
+    const answers = await Promise.all([apply(box), apply(box), apply(box)]);
+    const outcomes = answers.flatMap(({ items }) => items);
+    for (const runId of runIds) {
+      const own = outcomes.filter((item) => item.runId === runId).map(({ outcome }) => outcome);
+      expect(own.filter((outcome) => outcome === 'moved')).toHaveLength(1);
+      expect(own.filter((outcome) => !['moved', 'current', 'busy'].includes(outcome))).toEqual([]);
+    }
+    for (const [n, order] of orders.entries()) {
+      await resume(box, order);
+      expect((await finish(box, runIds[n] as string)).output).toEqual([`${order} 100`, `ship-2 ${order}`]);
+    }
+  });
+
+  test('is moved twice, and back where the build of before is deployed again', async () => {
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const built = [];
+    for (const version of ['1', '2', '3']) built.push((await workspace.build(files({ version }))).options);
+    const first = await open({ options: built[0] ?? {} });
+    const runId = await startWorkflow(first, 'order', { order: 'a' });
+    await untilStatus(first, runId, 'waiting');
+    const codes: unknown[] = [];
+    let box = first;
+    for (const n of [1, 2, 0]) {
+      await box.shut();
+      box = await open({ options: built[n] ?? {} });
+      expect(await apply(box)).toMatchObject({ items: [{ runId, outcome: 'moved' }] });
+      codes.push(((await getRun(box, runId)) as unknown as { code: unknown }).code);
+    }
+    await resume(box, 'a');
+    expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: ['a 100', 'ship-1 a'] });
+    const [second, third, back] = codes as { codeHash: string; movedFrom: string }[];
+    expect([third?.movedFrom, back?.movedFrom]).toEqual([second?.codeHash, third?.codeHash]);
+    expect(back?.codeHash).toBe(second?.movedFrom);
+  });
+
+  test('stays paused where it is moved, and goes on by the new code', async () => {
+    const { box, runId } = await openEdited(files({ version: '2' }));
+    await call(box, `POST /api/runs/${runId}/pause`, {});
+    expect(await apply(box)).toMatchObject({ items: [{ runId, outcome: 'moved' }] });
+    expect(await getRun(box, runId)).toMatchObject({ pausedAt: expect.any(String) as string });
+    await resume(box, 'a');
+    expect(await getRun(box, runId)).toMatchObject({ pausedAt: expect.any(String) as string, endedAt: null });
+    await call(box, `POST /api/runs/${runId}/resume`, {});
+    expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: ['a 100', 'ship-2 a'] });
+  });
+
+  test('is moved while it waits to try a step again, and keeps when that is', async () => {
+    const failing = (version: string) => ({
+      'workflows/order.workflow.ts': `import { getStepMetadata } from '@svc/runtime';
+async function charge() {
+  'use step';
+  const { attempt } = getStepMetadata();
+  if (attempt < 3) throw new Error('Not yet.');
+  return 'charge-${version} ' + attempt;
+}
+charge.maxRetries = 5;
+charge.backoff = { initial: ${version === '1' ? "'1 hour'" : 10}, factor: 1 };
+export async function order() { 'use workflow'; return charge(); }
+`,
+    });
+    const [workspace, open] = [createBuiltWorkspace(), openPlace()];
+    const first = await open({ options: (await workspace.build(failing('1'))).options });
+    const runId = await startWorkflow(first, 'order', {});
+    await untilStatus(first, runId, 'waiting');
+    await first.shut();
+    const box = await open({ options: (await workspace.build(failing('2'))).options });
+    expect(await apply(box)).toMatchObject({ items: [{ runId, outcome: 'moved' }] });
+    // When it is tried next was settled by the code that failed.
+    expect(await getRun(box, runId)).toMatchObject({ status: 'waiting', waitingFor: { type: 'retry' } });
+  });
+
   test('may be a turn of an agent that waits for an approval: other instructions fit it, another tool does not', async () => {
     const agent = (version: string, tool: string) => ({
       'deep-agents/desk/index.ts': `import { defineDeepAgent, defineTool } from '@svc/runtime';

@@ -1,17 +1,8 @@
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { createDatabase } from '../src/engine/stores/_clients.ts';
+import { describe, expect, test } from 'vitest';
 import { newRun } from '../src/engine/stores/contract/records.ts';
-import { openServerJournal } from '../src/boot/server-stores.ts';
-import { openSqliteJournal } from '../src/engine/stores/sqlite/journal.ts';
-import type { Journal } from '../src/engine/journal.ts';
-import { describeWhen, realServers } from './require.ts';
-import { forkWorker } from './_turn-worker.ts';
-import type { Death, Worker } from './_turn-worker.ts';
 import { until } from './_setup.ts';
+import { ask, at, begin, describeDeaths, finish, park, untilDead } from './_version-deaths.ts';
+import type { Place } from './_version-deaths.ts';
 import { createBuiltWorkspace } from './_versions.ts';
 
 // Processes of deployed boxes that are killed while they keep, load or drop versions of code.
@@ -30,10 +21,6 @@ export async function order(input: { order: string }) {
   'lib/label.ts': `export const label = (text: string) => 'v${version} ' + text;\n`,
 });
 
-const at = (journal: string, when: 'before' | 'after', nth = 1): [string, Death] => [
-  `${when} ${journal}${nth === 1 ? '' : `, the ${nth}. time`}`,
-  { journal, when, nth },
-];
 const KEEPING = [
   at('code.touch', 'before'),
   at('code.touch', 'after'),
@@ -50,62 +37,13 @@ const LOADING = [
   at('code.readFile', 'after', 2),
 ];
 
-interface Place {
-  folder: string;
-  url: string | undefined;
-  open(): Promise<Journal>;
-}
-
-describe('a box on SQLite that is killed', () =>
-  describeKilled(async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'svc-versions-crash-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    return { folder, url: undefined, open: () => openSqliteJournal({ path: join(folder, 'journal.db') }) };
-  }));
-
-describeWhen(realServers.database, 'a box on Postgres that is killed', (server) =>
-  describeKilled(async () => {
-    const { url, drop } = await createDatabase(server);
-    onTestFinished(drop);
-    return { folder: '', url, open: () => openServerJournal(url) };
-  }),
-);
+describeDeaths('a box that is killed', describeKilled);
 
 function describeKilled(openPlace: () => Promise<Place>): void {
   const build = async () => {
     const workspace = createBuiltWorkspace();
     const [one, two] = [await workspace.build(ORDER('1')), await workspace.build(ORDER('2'))];
     return { one: one.dir, two: two.dir };
-  };
-  const begin = async ({ folder, url }: Place, bundle: string, death?: Death): Promise<Worker> => {
-    const worker = await forkWorker({ folder, modelUrl: bundle, database: url, death, program: 'versions-worker.mjs' });
-    onTestFinished(() => worker.kill());
-    return worker;
-  };
-  const ask = async (worker: Worker, route: string, body?: object): Promise<Record<string, unknown>> => {
-    const [method = '', path = ''] = route.split(' ');
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(worker.url + path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) });
-    return (await answer.json()) as Record<string, unknown>;
-  };
-  const park = async (worker: Worker, order: string): Promise<string> => {
-    const { runId } = await ask(worker, 'POST /api/workflows/order/start', { order });
-    await until(async () => (await ask(worker, `GET /api/runs/${String(runId)}`)).status === 'waiting', 30_000);
-    return String(runId);
-  };
-  const finish = async (worker: Worker, runId: string, order: string) => {
-    // Whoever died has perhaps taken it.
-    await ask(worker, `POST /api/workflows/hooks/go-${order}/resume`, {});
-    let run: Record<string, unknown> = {};
-    await until(async () => {
-      run = await ask(worker, `GET /api/runs/${runId}?wait=5s`);
-      return run.endedAt !== null || run.status === 'blocked';
-    }, 60_000);
-    return run;
-  };
-  const untilDead = async ({ child }: Worker): Promise<void> => {
-    if (child.signalCode === null && child.exitCode === null) await once(child, 'exit');
-    expect(child.signalCode).toBe('SIGKILL');
   };
 
   test.each(KEEPING)('%s keeps its code at the next boot, before it takes a run', async (_, death) => {

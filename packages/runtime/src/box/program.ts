@@ -16,6 +16,8 @@ export interface LoadedProgram {
   load(program: Program): Promise<void>;
   /** What of it does not load. */
   problems(): Problem[];
+  /** Called about once a second. `isRollingOut`: another replica has other code. Returns at once, and never throws. */
+  sweep(isRollingOut: boolean): void;
 }
 
 export interface ProgramRooms {
@@ -27,20 +29,36 @@ export interface ProgramRooms {
   connections: Connections;
   scorers: Pick<CodeScorers, 'load' | 'problems'>;
   versions: Pick<Versions, 'loaded'>;
+  /** This process was begun for some runs by another one of the same build. */
+  isSupervised: boolean;
   /** Called once a program is in force. */
   onLoad(): void;
 }
 
 export function createProgram(rooms: ProgramRooms): LoadedProgram {
-  const { catalog, config, tables, jobs, guardrails, connections, scorers, versions, onLoad } = rooms;
+  const { catalog, config, tables, jobs, guardrails, connections, scorers, versions, isSupervised, onLoad } = rooms;
+  let hasDeclared = false;
+  let wasRollingOut = false;
+  let declareAt = 0;
   return {
+    // Another build may have declared its own, and one that came and went between two looks was not seen.
+    sweep(isRollingOut) {
+      const isDue = (wasRollingOut && !isRollingOut) || Date.now() >= declareAt;
+      wasRollingOut = isRollingOut;
+      if (!hasDeclared || !isDue) return;
+      declareAt = Date.now() + DECLARE_EVERY_MS;
+      jobs.reconcile(declaredSchedules(catalog)).catch(() => (declareAt = 0));
+    },
     async load(program) {
       // At once: an agent is never served without the rules beside it.
       const agents = catalog.load(program).then(() => guardrails.setAgents(listRules(catalog)));
       const others = [guardrails, config, tables, connections, scorers].map((room) => room.load(program));
       await Promise.all([agents, ...others]);
       await versions.loaded();
-      await jobs.reconcile(declaredSchedules(catalog));
+      // A process of its own for some runs leaves that to the one that began it.
+      if (!isSupervised) await jobs.reconcile(declaredSchedules(catalog));
+      hasDeclared = !isSupervised;
+      declareAt = Date.now() + DECLARE_EVERY_MS;
       onLoad();
     },
     problems: () => [catalog, config, tables, guardrails, connections, scorers].flatMap((room) => room.problems()),
@@ -48,6 +66,9 @@ export function createProgram(rooms: ProgramRooms): LoadedProgram {
 }
 
 // --- internal ---
+
+/** How often it is looked whether the timers are those of this build, which costs one statement where they are. */
+const DECLARE_EVERY_MS = 2 * 60 * 1000;
 
 function listRules(catalog: Catalog): AgentRules[] {
   const reserved = catalog.findAgent(COPILOT_AGENT);

@@ -49,6 +49,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
     jobs,
     notify,
     options,
+    program,
     rag,
     retention,
     signals,
@@ -79,6 +80,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
     sweep({ isScheduled }) {
       retention.sweep();
       versions.sweep();
+      program.sweep(engine.replicas.elsewhere.length > 0);
       // A process of its own for some runs leaves that to the one that began it.
       if (!options.supervisor) {
         notify.sweep();

@@ -33,6 +33,7 @@ import type { Loading, ResolvedRun } from './worker/loading.ts';
 import { createMoves } from './worker/moves.ts';
 import type { Moves } from './worker/moves.ts';
 import { createReplicas } from './worker/replicas.ts';
+import type { Replicas } from './worker/replicas.ts';
 import { createPublisher } from './worker/publisher.ts';
 import { shutDown } from './worker/shutdown.ts';
 import { createSignals } from './worker/signals.ts';
@@ -109,6 +110,7 @@ export interface EngineOptions {
 export interface Engine extends Starts, Controls, Moves, Pick<Endings, 'cancel'>, Pick<LargeValues, 'whole'> {
   readonly clock: StoreClock;
   readonly armed: boolean;
+  readonly replicas: Pick<Replicas, 'elsewhere' | 'listElsewhere'>;
   /** Begins taking runs from the journal. Until then nothing runs. */
   arm(): Promise<void>;
   /** Resolves when the run may have ended or written to its streams, or the signal aborts. */
@@ -226,6 +228,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     get armed() {
       return claims.isArmed;
     },
+    replicas,
     async arm() {
       if (claims.isArmed || closing.aborted) return;
       claims.arm();

@@ -41,8 +41,14 @@ describeWhen(realServers.database, 'timers on Postgres', (server) => {
 
 function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): void {
   /** One replica of several. */
-  const createReplica = (journal: Journal, start: StartJob) =>
-    createFiring({ schedules: journal.schedules, clock: { now: () => Date.now() } as never, log, start });
+  const createReplica = (journal: Journal, start: StartJob, isRollingOut = false) =>
+    createFiring({
+      schedules: journal.schedules,
+      clock: { now: () => Date.now() } as never,
+      log,
+      start,
+      lookForRollout: async () => isRollingOut,
+    });
   const arm = (journal: Journal, id: string, nextAt: number) =>
     journal.schedules.make({ id, name: 'w', cron: null, timeZone: null, input: '2null', nextAt, digest: 'd' });
 
@@ -80,6 +86,20 @@ function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): voi
     await createReplica(journal, start).fireDue();
     expect(await journal.schedules.find('w@x')).toMatchObject({ nextAt: null });
   });
+
+  test.each(['workflow_not_found', 'workflow_input_invalid'] as const)(
+    'are left to the other replicas while those have other code: %s',
+    async (code) => {
+      const journal = await (await createPlace())();
+      await arm(journal, 'w@x', 1_000);
+      const start: StartJob = () => Promise.reject(new BoxError(code, 'Not in this build.'));
+      await createReplica(journal, start, true).fireDue();
+      expect(await journal.schedules.find('w@x')).toMatchObject({ nextAt: 1_000, lastAt: null });
+      await createReplica(journal, start).fireDue();
+      // It is held for a while by who tried it.
+      expect(await journal.schedules.find('w@x')).toMatchObject({ nextAt: 1_000 });
+    },
+  );
 
   test('are left as they are by a box that shuts down', async () => {
     const journal = await (await createPlace())();

@@ -29,13 +29,20 @@ export interface FiringOptions {
   clock: StoreClock;
   log: Log;
   start: StartJob;
+  /** Another replica that lives has other code, which may be what the timer is of. */
+  lookForRollout(): Promise<boolean>;
 }
 
 export interface Fired {
   note: NewFiring;
   /** Why nothing was started. */
   error?: unknown;
+  /** Another replica may have the workflow, or take the input. */
+  isLeft?: boolean;
 }
+
+/** What is refused by one build may be started by another. */
+const OF_OTHER_CODE: readonly string[] = ['workflow_not_found', 'workflow_input_invalid'];
 
 const FIRE_BATCH = 250;
 /** For so long one that was taken is left to whoever took it, who may die before it has started anything. */
@@ -48,7 +55,7 @@ const SPENT_MS = 24 * 60 * 60 * 1000;
 const GONE_MS = 30 * 24 * 60 * 60 * 1000;
 const FORGET_EVERY_MS = 60 * 60 * 1000;
 
-export function createFiring({ schedules, clock, log, start }: FiringOptions) {
+export function createFiring({ schedules, clock, log, start, lookForRollout }: FiringOptions) {
   let forgetAt = 0;
 
   const fire = async ({ id, name, input }: Schedule, how: StartHow): Promise<Fired> => {
@@ -58,8 +65,11 @@ export function createFiring({ schedules, clock, log, start }: FiringOptions) {
       const runId = 'runId' in started ? started.runId : null;
       return { note: { at, runId, triggerId: 'triggerId' in started ? started.triggerId : null } };
     } catch (error) {
-      log.error('A recurring job could not start its workflow.', { job: id, error });
-      return { note: { at, runId: null, error: encodeError(error) }, error };
+      // Looked at now: the other replica may have come since the last look, and be the one that has it.
+      const isLeft = error instanceof BoxError && OF_OTHER_CODE.includes(error.code) && (await lookForRollout());
+      if (isLeft) log.info('A recurring job is left to a replica that has its workflow.', { job: id });
+      else log.error('A recurring job could not start its workflow.', { job: id, error });
+      return { note: { at, runId: null, error: encodeError(error) }, error, isLeft };
     }
   };
 
@@ -82,6 +92,8 @@ export function createFiring({ schedules, clock, log, start }: FiringOptions) {
     });
     // Another box starts it, or this one once it is back.
     if (fired.error instanceof BoxError && fired.error.code === 'shutting_down') return;
+    // It stays due. Whoever is first after the time it is held tries it.
+    if (fired.isLeft) return;
     await schedules.advance(id, nextAt, nextOf(schedule, fired), fired.note);
   };
 

@@ -4,13 +4,14 @@ import type { ScheduleDeclaration } from '../definitions/workflow-settings.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ScheduleRequest, ScheduledWorkflow } from '../engine/handle.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { Schedule } from '../engine/journal/schedules.ts';
+import type { DeclaredSchedule, Schedule } from '../engine/journal/schedules.ts';
 import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import { nextFire } from '../definitions/cron.ts';
 import { readArmedBy, toArmedBy } from './armed-by.ts';
 import { toDeclared } from './declared.ts';
+import type { KnownTimer } from './declared.ts';
 import { createFiring } from './fire.ts';
 import type { StartJob } from './fire.ts';
 import { toJob, toJobDetail } from './job.ts';
@@ -36,7 +37,10 @@ export interface Jobs {
   schedule(request: ScheduleRequest): Promise<ScheduledWorkflow>;
   /** False: code made no such timer, or it is gone. */
   unschedule(id: string): Promise<boolean>;
-  /** Makes the declared timers those the workflows declare. A workflow that does not load keeps the timers it had. */
+  /**
+   * Makes the declared timers those the workflows declare. A workflow that does not load keeps the timers it had, and while
+   * another replica has other code none is removed: which of the two is newer is not known here.
+   */
   reconcile(declared: DeclaredSchedules[]): Promise<void>;
   /** Starts what is due. A time that was missed while no box ran is made up for once, not once for each miss. */
   fireDue(isDue?: boolean): Promise<void>;
@@ -50,7 +54,7 @@ export interface DeclaredSchedules {
 
 export interface JobsOptions {
   journal: Journal;
-  engine: Pick<Engine, 'clock'>;
+  engine: Pick<Engine, 'clock' | 'replicas'>;
   log: Log;
   start: StartJob;
   /** Throws what a start of the workflow with the input would. */
@@ -60,7 +64,8 @@ export interface JobsOptions {
 export function createJobs({ journal, engine, log, start, check }: JobsOptions): Jobs {
   const { schedules } = journal;
   const { clock } = engine;
-  const { fire, fireDue } = createFiring({ schedules, clock, log, start });
+  const lookForRollout = async () => (await engine.replicas.listElsewhere()).length > 0;
+  const { fire, fireDue } = createFiring({ schedules, clock, log, start, lookForRollout });
   const get = async (id: string): Promise<Schedule> => {
     const schedule = await schedules.find(id);
     if (schedule) return schedule;
@@ -119,11 +124,16 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       const broken = new Set(declared.flatMap(({ name, schedules: list }) => (list ? [] : name)));
       for (let tries = 0; tries < RECONCILE_TRIES; tries++) {
         const known = await schedules.listDeclared();
-        const kept = known.filter(({ name, isGone }) => !isGone && broken.has(name));
         const wanted = declared.flatMap(({ name, schedules: list = [] }) => {
           const own = known.filter((timer) => timer.name === name);
           return toDeclared({ name, schedules: list }, own, now);
         });
+        const ids = new Set(wanted.map(({ id }) => id));
+        const byId = new Map(known.map((timer) => [timer.id, timer]));
+        const others = known.filter(({ id, isGone }) => !isGone && !ids.has(id));
+        const isShared = others.length > 0 && (await lookForRollout());
+        const kept = others.filter(({ name }) => isShared || broken.has(name));
+        if (kept.length === others.length && wanted.every((timer) => isSame(byId.get(timer.id), timer))) return;
         // Another replica may have given a number away meanwhile.
         if (await schedules.reconcile([...wanted, ...kept])) return;
       }
@@ -133,6 +143,12 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
 }
 
 // --- internal ---
+
+function isSame(known: KnownTimer | undefined, { id, cron, timeZone, input }: DeclaredSchedule): boolean {
+  return (
+    known?.id === id && !known.isGone && known.cron === cron && known.timeZone === timeZone && known.input === input
+  );
+}
 
 /** Replicas that boot together with other lists each, which is rare, disturb each other once or twice. */
 const RECONCILE_TRIES = 5;
