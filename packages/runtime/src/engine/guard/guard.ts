@@ -82,7 +82,8 @@ function guardPerformance(): void {
   const origin = () => world()?.startedAt ?? timeOrigin;
   Object.defineProperty(performance, 'timeOrigin', { get: origin, enumerable: true, configurable: true });
   const timing = () => {
-    if (world()) throw refusedBy('performance.nodeTiming', 'Use performance.now(), which replays, or move this to a step');
+    if (world())
+      throw refusedBy('performance.nodeTiming', 'Use performance.now(), which replays, or move this to a step');
     return nodeTiming;
   };
   Object.defineProperty(performance, 'nodeTiming', { get: timing, enumerable: true, configurable: true });
