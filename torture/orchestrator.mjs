@@ -37,12 +37,14 @@ export function run({ seconds, lifeMs, clients, long, url }) {
       await Promise.all(workers.map((worker) => worker.kill()));
       kills += count;
     }
+    const isBusy = slow.exitCode === null;
     slow.kill('SIGKILL');
     await boot();
     await stop();
     await Promise.all(starts);
     const convicted = (await listRuns(scene.journal)).filter(({ crashCount }) => crashCount > 0);
     const problems = convicted.map(({ runId, crashCount }) => `${runId}: ${crashCount} deaths are held against it.`);
+    if (!isBusy) problems.push('The process that keeps the store busy has ended by itself.');
     return { kills, effects: scene.receiver.effects.size, repeated: scene.receiver.repeated(), problems };
   });
 }

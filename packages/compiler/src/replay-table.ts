@@ -61,6 +61,7 @@ const GLOBALS: Record<string, string> = {
   'URL.createObjectURL': ADVICE.step,
   'Atomics.wait': ADVICE.step,
   'Atomics.waitAsync': ADVICE.step,
+  PerformanceMark: ADVICE.clock,
   'process.hrtime': ADVICE.clock,
   'process.hrtime.bigint': ADVICE.clock,
   'crypto.subtle.generateKey': ADVICE.random,
@@ -70,7 +71,7 @@ const GLOBALS: Record<string, string> = {
 
 /** What a process says of itself, and what ends or changes it. */
 const PROCESS =
-  /^(?:abort|availableMemory|binding|chdir|constrainedMemory|cpuUsage|dlopen|execve|exit|getActiveResourcesInfo|get(?:e?[gu]id|groups)|initgroups|kill|loadEnvFile|memoryUsage(?:\.rss)?|openStdin|reallyExit|resourceUsage|set(?:e?[gu]id|groups)|threadCpuUsage|umask|uptime)$/;
+  /^(?:abort|availableMemory|binding|chdir|constrainedMemory|cpuUsage|dlopen|execve|exit|getActiveResourcesInfo|get(?:e?[gu]id|groups)|initgroups|kill|loadEnvFile|memoryUsage(?:\.rss)?|openStdin|reallyExit|report\.(?:get|write)Report|resourceUsage|set(?:e?[gu]id|groups)|threadCpuUsage|umask|uptime)$/;
 
 const MEASURES = /^(?:eventLoopUtilization|getEntries(?:ByName|ByType)?|mark|measure|timerify|toJSON)$/;
 
@@ -91,7 +92,7 @@ const BUILTINS: Record<string, RegExp | undefined> = {
   cluster: /^(?:fork|disconnect|setup(?:Master|Primary))$/,
   os: /^(?:availableParallelism|cpus|freemem|[gs]etPriority|hostname|loadavg|networkInterfaces|totalmem|uptime|userInfo)$/,
   v8: /^(?:get(?:CppHeap|HeapCode|HeapSpace|Heap)Statistics|getHeapSnapshot|queryObjects|setFlagsFromString|setHeapSnapshotNearHeapLimit|startCpuProfile|stopCoverage|takeCoverage|writeHeapSnapshot|GCProfiler)$/,
-  perf_hooks: /^(?:eventLoopUtilization|monitorEventLoopDelay|PerformanceObserver)$/,
+  perf_hooks: /^(?:eventLoopUtilization|monitorEventLoopDelay|Performance(?:Mark|Observer))$/,
   zlib: /^(?:create)?(?:BrotliCompress|BrotliDecompress|Deflate|DeflateRaw|Gunzip|Gzip|Inflate|InflateRaw|Unzip|ZstdCompress|ZstdDecompress)$/,
   vm: /^measureMemory$/,
   'stream/web': /^(?:Dec|C)ompressionStream$/,
@@ -128,7 +129,7 @@ const TIMER_FUNCTIONS = /^(?:promises\.)?(?:setTimeout|setInterval|setImmediate|
 
 // `getRandomValues` of the module is a getter on Node 20, which the guard cannot replace.
 const RANDOM_FUNCTIONS =
-  /^(?:random(?:Bytes|Int|Fill|FillSync|UUIDv7)|secureHeapUsed|publicEncrypt|encapsulate|sign|getRandomValues|generate(?:Key|KeyPair|Prime)(?:Sync)?|(?:webcrypto\.)?subtle\.generateKey)$/;
+  /^(?:random(?:Bytes|Int|Fill|FillSync|UUIDv7)|pseudoRandomBytes|p?rng|createDiffieHellman|secureHeapUsed|publicEncrypt|encapsulate|sign|getRandomValues|generate(?:Key|KeyPair|Prime)(?:Sync)?|(?:webcrypto\.)?subtle\.generateKey)$/;
 
 /** Names of those modules that only look at a value, or make one. The guard of the runtime has the same list. */
 const HARMLESS =

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { gzip } from 'node:zlib';
 import { scrypt, sign, generateKeyPairSync } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { release, version } from 'node:os';
+import { PassThrough, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { goOnAfterKill, newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { createHook } from './primitives/hook.ts';
+import { loadModule } from './primitives/load-module.ts';
 import { sleep } from './primitives/sleep.ts';
 import { FatalError } from './errors.ts';
 import { decode, encode } from './serialize.ts';
@@ -104,6 +108,23 @@ const PLATFORM: Record<string, () => Promise<unknown>> = {
   'Response.json': async () => Response.json({ a: 1 }).json(),
 };
 
+/** It may use timers: it is evaluated outside of the run. */
+const SLOW_MODULE = 'data:text/javascript,await new Promise((done) => setTimeout(done, 200)); export default 1;';
+
+async function readAll(source: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const part of source) text += part;
+  return text;
+}
+
+/** Node's own emitters answer in a tick, each behind the one before. */
+async function emitted(ticks: number): Promise<unknown[]> {
+  const emitter = new EventEmitter();
+  const emit = (left: number): void => void (left === 0 ? emitter.emit('done') : process.nextTick(emit, left - 1));
+  process.nextTick(emit, ticks);
+  return once(emitter, 'done');
+}
+
 describeOnStores('a body that awaits the platform', (newPlace) => {
   test.each(Object.entries(PLATFORM))('%s replays', async (_, work) => {
     await replays(newPlace(), async () => report(await work()));
@@ -129,7 +150,13 @@ describeOnStores('a body that awaits the platform', (newPlace) => {
     expect(seen).toContain('hash');
   });
 
-  test('is not parked while it works: the step behind it runs beside a sleep', async () => {
+  test.each<[name: string, work: () => Promise<unknown>]>([
+    ['a digest', () => crypto.subtle.digest('SHA-256', new Uint8Array(100_000_000))],
+    ['a stream of Node', () => readAll(Readable.from(['a', 'b', 'c']))],
+    ['a pipeline', () => pipeline(Readable.from(['a']), new PassThrough(), (source) => readAll(source))],
+    ['an event', () => emitted(5)],
+    ['a module', () => loadModule(() => import(SLOW_MODULE) as Promise<unknown>)],
+  ])('is not parked while it awaits %s: the step behind it runs beside a sleep', async (_, work) => {
     let isSaved = false;
     const save = step('save', () => void (isSaved = true));
     const { start, journal } = await bench(
@@ -139,7 +166,7 @@ describeOnStores('a body that awaits the platform', (newPlace) => {
           Promise.race([
             sleep('20s'),
             (async () => {
-              await crypto.subtle.digest('SHA-256', new Uint8Array(100_000_000));
+              await work();
               return save();
             })(),
           ]),

@@ -16,6 +16,38 @@ async function isWaiting({ journal }: Bench, runId: string): Promise<boolean> {
   return (await journal.getRun(runId))?.status === 'waiting';
 }
 
+describeOnStores('a hook token that names nothing', (newPlace) => {
+  test.each<[name: string, token: unknown]>([
+    ['a number', 7],
+    ['a list', ['a']],
+    ['a date', new Date(0)],
+    ['an empty text', ''],
+    ['a text of 501 characters', 'x'.repeat(501)],
+  ])('%s is refused where the hook is made, and the body may catch it', async (_, token) => {
+    const note = step('note', (name: unknown) => name);
+    const { run } = await bench(newPlace(), {
+      go: async () => {
+        try {
+          await createHook({ token: token as string });
+        } catch (error) {
+          return note([(error as Error).name, (error as Error).message]);
+        }
+      },
+    });
+    const [name, message] = outputOf(await run('go')) as string[];
+    expect(name).toBe('TypeError');
+    expect(message).toMatch(/^The token of createHook\(\) is /);
+  });
+
+  test('one of 500 characters is a token', async () => {
+    const place = newPlace();
+    const token = 'x'.repeat(500);
+    const { run, engine } = await bench(place, { go: async () => createHook({ token }) });
+    void until(async () => (await engine.resumeHook(token, 'on'))?.outcome === 'resumed');
+    expect(outputOf(await run('go'))).toBe('on');
+  });
+});
+
 describeOnStores('a hook token used again in a run', (newPlace) => {
   /** Takes three messages, each through a hook of its own. */
   const loop = (handle: (message: unknown) => Promise<unknown>, isDisposed: boolean) => async () => {

@@ -175,6 +175,11 @@ const HOSTILE_ERRORS: Record<string, () => unknown> = {
     },
   }),
   'an object without text': () => Object.create(null) as object,
+  'a proxy that refuses everything': () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  },
   nothing: () => undefined,
 };
 

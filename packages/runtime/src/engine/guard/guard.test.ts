@@ -49,7 +49,7 @@ const HARMLESS: Record<string, unknown[]> = {
 
 /** What ends, stops or changes this process, or leaves a file: nothing calls it here, for a test or by a fault of the guard. */
 const LASTING =
-  /^(?:process\.(?:abort|binding|chdir|dlopen|execve|exit|initgroups|kill|loadEnvFile|openStdin|reallyExit|set|umask)|v8\.(?:get|query|set|start|stop|take|write)|Atomics\.wait|cluster\.(?:disconnect|setup)|vm\.measure)/;
+  /^(?:process\.(?:abort|binding|chdir|dlopen|execve|exit|initgroups|kill|loadEnvFile|openStdin|reallyExit|report|set|umask)|v8\.(?:get|query|set|start|stop|take|write)|Atomics\.wait|cluster\.(?:disconnect|setup)|vm\.measure)/;
 
 type AnyFunction = (...args: unknown[]) => unknown;
 

@@ -74,13 +74,19 @@ function guardDate(): void {
 
 /** To a body its run is the process: it began when the run did. */
 function guardPerformance(): void {
-  const { timeOrigin } = performance;
+  const { timeOrigin, nodeTiming } = performance;
   performance.now = () => {
     const current = world();
     return current ? current.now() - current.startedAt : real.performanceNow();
   };
   const origin = () => world()?.startedAt ?? timeOrigin;
   Object.defineProperty(performance, 'timeOrigin', { get: origin, enumerable: true, configurable: true });
+  const timing = () => {
+    if (world())
+      throw refusedBy('performance.nodeTiming', 'Use performance.now(), which replays, or move this to a step');
+    return nodeTiming;
+  };
+  Object.defineProperty(performance, 'nodeTiming', { get: timing, enumerable: true, configurable: true });
   const stamp = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')?.get as (this: unknown) => number;
   Object.defineProperty(Event.prototype, 'timeStamp', {
     get(this: unknown) {

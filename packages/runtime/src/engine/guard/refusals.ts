@@ -70,7 +70,7 @@ const MODULES: Record<string, readonly string[] | 'all'> = {
   v8: splitWords(
     'getCppHeapStatistics getHeapCodeStatistics getHeapSnapshot getHeapSpaceStatistics getHeapStatistics queryObjects setFlagsFromString setHeapSnapshotNearHeapLimit startCpuProfile stopCoverage takeCoverage writeHeapSnapshot GCProfiler',
   ),
-  perf_hooks: ['eventLoopUtilization', 'monitorEventLoopDelay', 'PerformanceObserver'],
+  perf_hooks: ['eventLoopUtilization', 'monitorEventLoopDelay', 'PerformanceMark', 'PerformanceObserver'],
   zlib: splitWords(
     'BrotliCompress BrotliDecompress Deflate DeflateRaw Gunzip Gzip Inflate InflateRaw Unzip ZstdCompress ZstdDecompress',
   ).flatMap((name) => [name, `create${name}`]),
@@ -97,6 +97,12 @@ const RANDOM = [
   'randomUUIDv7',
   'publicEncrypt',
   'encapsulate',
+  // Older names of `randomBytes`.
+  'pseudoRandomBytes',
+  'prng',
+  'rng',
+  // Where it is given a length it draws a prime.
+  'createDiffieHellman',
 ];
 const MEASURES = splitWords(
   'eventLoopUtilization getEntries getEntriesByName getEntriesByType mark measure timerify toJSON',
@@ -124,6 +130,8 @@ const AREAS: readonly Area[] = [
   ['node:worker_threads', () => builtin('worker_threads'), '', ['MessageChannel', 'BroadcastChannel'], ADVICE.step],
   ['AbortSignal', () => AbortSignal, 'AbortSignal.', ['timeout'], ADVICE.timer],
   ['process', () => process, 'process.', ['hrtime'], ADVICE.clock],
+  ['globals', () => globalThis, '', ['PerformanceMark'], ADVICE.clock],
+  ['process.report', () => process.report, 'process.report.', ['getReport', 'writeReport'], ADVICE.step],
   ['node:timers', () => builtin('timers'), '', TIMERS, ADVICE.timer],
   ['node:timers/promises', () => builtin('timers/promises'), '', TIMERS, ADVICE.timer],
   [

@@ -9,7 +9,7 @@ import type { Result } from './outcome.ts';
 
 /** What the next run of the chain is to get. Undefined: the body has ended in another way. */
 export function nextOf(result: Result): { input: unknown } | undefined {
-  return 'error' in result && result.error instanceof ContinueAsNew ? { input: result.error.input } : undefined;
+  return 'error' in result && isContinuation(result.error) ? { input: result.error.input } : undefined;
 }
 
 /** What the next run begins with. Throws what a start with the input would. */
@@ -26,4 +26,15 @@ export async function toContinuation(
     codeHash: next.codeHash,
     unread,
   };
+}
+
+// --- internal ---
+
+function isContinuation(error: unknown): error is ContinueAsNew {
+  try {
+    return error instanceof ContinueAsNew;
+  } catch {
+    // A proxy that refuses to be looked at.
+    return false;
+  }
 }

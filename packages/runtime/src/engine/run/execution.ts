@@ -60,6 +60,7 @@ export class Execution implements Turn {
   readonly #children: Children;
   readonly #finishing: Finishing;
   #isQueued = false;
+  #hasTicked = false;
   readonly #writing = new Writing({
     hasLeft: () => this.#left,
     onChange: () => this.#schedule(),
@@ -229,10 +230,10 @@ export class Execution implements Turn {
   }
 
   /** The body can go no further on its own: record, begin, end or park. One write at a time. */
-  settle(): void {
+  settle(hasTicked = false): void {
     this.#isQueued = false;
-    if (this.#left) return;
-    if (this.#handle.isHeldUp) return;
+    if (this.#left || this.#handle.isHeldUp) return;
+    this.#hasTicked = hasTicked;
     this.#missing = this.#missing?.end();
     if (this.#writing.isUnderWay) this.#writing.defer();
     else if (this.#calls.isReading) return;
@@ -285,6 +286,7 @@ export class Execution implements Turn {
   /** Appends what is new, if anything is; then the new steps begin. */
   #write(steps: Call[]): void {
     const isIdle = steps.length === 0 && this.#steps.count === 0 && !this.#calls.hasAnswers;
+    if (isIdle && !this.#hasTicked) return this.#schedule();
     const change = isIdle ? this.#parking.park(this.#waits?.current()) : this.#parking.wake();
     const patch = this.#rowChanges.hasFresh ? { ...change, ...this.#rowChanges.take() } : (change ?? NO_PATCH);
     const isBehind = this.#recorder.isBehind && !areReplacing(steps);

@@ -42,7 +42,7 @@ export function encodeError(error: unknown, redact?: Redact): string {
     const whole = bytes <= VALUE_BYTES ? text : encode(shortened(thrown, bytes), 'error');
     return redact ? redactEncoded(whole, redact) : whole;
   } catch (reason) {
-    return encode(new Error(`The step threw an error that cannot be recorded: ${toText(reason)}`), 'error');
+    return encode(new Error(`An error was thrown that cannot be recorded: ${toText(reason)}`), 'error');
   }
 }
 

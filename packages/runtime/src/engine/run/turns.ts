@@ -5,8 +5,11 @@ import { real } from '../real.ts';
 export interface Turn {
   /** Delivers the next answer to the body. False: there is none. */
   deliver(): boolean;
-  /** The body can go no further on its own: record, begin, end or park. */
-  settle(): void;
+  /**
+   * The body can go no further on its own: record, begin, end or park.
+   * @param hasTicked what it has asked Node to do next (streams, emitters) is done, too
+   */
+  settle(hasTicked: boolean): void;
 }
 
 export interface Turns {
@@ -27,18 +30,18 @@ export function createTurns(): Turns {
   const settleAll = (): void => {
     const turns = settling;
     settling = [];
-    for (const turn of turns) turn.settle();
+    for (const turn of turns) turn.settle(false);
   };
   const turnAll = (): void => {
     const turns = waiting;
     waiting = [];
     for (const turn of turns) {
       if (turn.deliver()) after(turn);
-      else turn.settle();
+      else turn.settle(true);
     }
   };
   const after = (turn: Turn): void => {
-    // A tick that a microtask asks for comes once all microtasks have run.
+    // A tick that a microtask asks for comes once all microtasks have run, but not once all ticks have.
     if (settling.push(turn) === 1) runOutside(() => queueMicrotask(() => real.nextTick(settleAll)));
   };
   return {
