@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { openBox } from '../../control-plane/test/_box.ts';
-import { addPerson, ask, PASSWORD, signUpFirst } from '../../control-plane/test/_people.ts';
+import { addOrganization, addPerson, ask, PASSWORD, signUpFirst } from '../../control-plane/test/_people.ts';
 import { makeClock, startPlane, STORES } from '../../control-plane/test/_setup.ts';
 import type { RunningPlane, StoreName } from '../../control-plane/test/_setup.ts';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
@@ -97,7 +97,7 @@ it('an organisation and an account are deleted; a password that is wrong ends no
 it('an agent there is not, or of another organisation, is none: exit 3, and exit 4 for the one of a workspace', async () => {
   const { plane, ada, env } = await start();
   const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
-  const organization = (await ask(plane, 'POST /api/v1/orgs', { ...bo, body: { name: 'Own' } })).body.id;
+  const organization = await addOrganization(plane, ada, bo);
   await ask(plane, 'POST /api/v1/session/organization', { ...bo, body: { organization } });
   const foreign = (await ask(plane, 'POST /api/v1/installations', { ...bo, body: { name: 'foreign' } })).body.id;
   await logIn(plane, ada, env);

@@ -65,6 +65,26 @@ describe('svc plane', () => {
     expect((await logIn(url, PASSWORD)).status).toBe(200);
   });
 
+  it('asks for no owner where new people come by a provider, unless those may choose a password', async () => {
+    const provider = {
+      PLANE_OIDC_ISSUER: 'http://127.0.0.1:9',
+      PLANE_OIDC_CLIENT_ID: 'svc',
+      PLANE_OIDC_CLIENT_SECRET: 'secret',
+    };
+    const env = { ...makeHome(), ...provider };
+    const port = String(await findPort());
+    const typed = ['ada@example.com', 'Ada', 'Acme', PASSWORD, PASSWORD];
+    const first = await start(['--port', port], { env, tty: true, stdin: typed });
+    expect(first.stdout()).toContain(`The first to do so owns it: http://localhost:${port}/login`);
+    await first.stop();
+    const both = { ...env, PLANE_PASSWORD_SIGNUP: '1' };
+    const second = await start(['--port', port], { env: both, tty: true, stdin: typed });
+    expect(second.stdout()).not.toContain('Nobody has signed up yet.');
+    await second.stop();
+    const third = await start(['--port', port, '--json'], { env });
+    expect(JSON.parse(third.stdout())).toMatchObject({ has_owner: true });
+  });
+
   it('keeps its database and its key to its owner, and names the page where nobody is asked', async () => {
     const env = makeHome();
     const port = String(await findPort());

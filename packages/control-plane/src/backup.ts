@@ -1,6 +1,6 @@
 import { PlaneError } from './errors.ts';
 import type { Db, Queries } from './store/db.ts';
-import { MIGRATIONS } from './store/migrations.ts';
+import { databaseNewer, MIGRATIONS } from './store/migrations.ts';
 import { raw, sql } from './store/sql.ts';
 
 /** What a backup begins with. */
@@ -63,6 +63,9 @@ export async function backUp(db: Db, now: number, begin: () => Promise<Write>): 
       migrations: MIGRATIONS.length,
       at: new Date(now).toISOString(),
     };
+    const migrated = await tx.get<{ done: number }>(sql`select max(number) as done from plane_migrations`);
+    // What that version has added would be missing.
+    if ((migrated?.done ?? 0) > MIGRATIONS.length) throw databaseNewer();
     await write(JSON.stringify(header));
     for (const { table, key } of TABLES)
       for (let at = 0; ; at += PAGE) {

@@ -83,8 +83,14 @@ export const VARIABLES = {
   },
   PLANE_PASSWORD_SIGNUP: {
     purpose:
-      '0: new people come by that provider alone, which has proved their address. Who has a password keeps it. Default: 1.',
+      '0: new people come by that provider alone, which has proved their address. 1: by an invite with a password, too, which proves none. Who has a password keeps it. Default: 0 where PLANE_OIDC_ISSUER is set, 1 elsewhere.',
     make: 'echo 0',
+    mode: 'full',
+  },
+  PLANE_OPEN_ORGANIZATIONS: {
+    purpose:
+      '1: whoever is signed in may make an organisation, and invite any address to it. Default: 0, who owns one may.',
+    make: 'echo 1',
     mode: 'full',
   },
   PLANE_OIDC_CLIENT_ID: { purpose: 'The client id at that provider.', make: 'echo svc-studio', mode: 'full' },
@@ -128,6 +134,8 @@ export interface FullSettings {
   internalUrl: string | undefined;
   /** Whether new people may come with a password. */
   passwordSignup: boolean;
+  /** Whether whoever is signed in may make an organisation. */
+  openOrganizations: boolean;
   oidc: { issuer: string; clientId: string; clientSecret: string } | undefined;
 }
 
@@ -167,7 +175,8 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
             secretKey: read('PLANE_SECRET_KEY') ?? '',
             allowPrivate: read('PLANE_ALLOW_PRIVATE') === '1',
             tunnelDomain: read('PLANE_TUNNEL_DOMAIN') ?? 'localhost',
-            passwordSignup: read('PLANE_PASSWORD_SIGNUP') !== '0',
+            passwordSignup: (read('PLANE_PASSWORD_SIGNUP') ?? (oidcIssuer === undefined ? '1' : '0')) === '1',
+            openOrganizations: read('PLANE_OPEN_ORGANIZATIONS') === '1',
             internalUrl: read('PLANE_INTERNAL_URL')?.replace(/\/+$/, ''),
             oidc:
               oidcIssuer === undefined
@@ -228,8 +237,8 @@ const RULES: Partial<Record<VariableName, (value: string | undefined, read: Read
       : undefined,
   PLANE_DATABASE_URL: (value) =>
     value === undefined || /^postgres(?:ql)?:\/\//.test(value) ? undefined : 'is no address of a PostgreSQL database',
-  PLANE_ALLOW_PRIVATE: (value) =>
-    value === undefined || value === '0' || value === '1' ? undefined : `is "${value}", which is neither 0 nor 1`,
+  PLANE_ALLOW_PRIVATE: explainSwitch,
+  PLANE_OPEN_ORGANIZATIONS: explainSwitch,
   PLANE_TUNNEL_DOMAIN: (value) =>
     value === undefined || /^[a-z\d](?:[a-z\d.-]*[a-z\d])?$/.test(value)
       ? undefined
@@ -241,10 +250,8 @@ const RULES: Partial<Record<VariableName, (value: string | undefined, read: Read
     return other && `is missing, and ${other} is set`;
   },
   PLANE_PASSWORD_SIGNUP: (value, read) => {
-    if (value !== undefined && value !== '0' && value !== '1') return `is "${value}", which is neither 0 nor 1`;
-    return value === '0' && !read('PLANE_OIDC_ISSUER')
-      ? 'is 0, and PLANE_OIDC_ISSUER is missing: nobody could sign up'
-      : undefined;
+    const isAlone = value === '0' && !read('PLANE_OIDC_ISSUER');
+    return isAlone ? 'is 0, and PLANE_OIDC_ISSUER is missing: nobody could sign up' : explainSwitch(value);
   },
   PLANE_OIDC_CLIENT_ID: (value, read) =>
     value === undefined && read('PLANE_OIDC_ISSUER') ? 'is missing, and PLANE_OIDC_ISSUER is set' : undefined,
@@ -260,6 +267,10 @@ function listBroken(env: NodeJS.ProcessEnv, mode: Mode): BrokenVariable[] {
     const problem = RULES[name]?.(read(name), read);
     return problem === undefined ? [] : [{ name, problem }];
   });
+}
+
+function explainSwitch(value: string | undefined): string | undefined {
+  return value === undefined || value === '0' || value === '1' ? undefined : `is "${value}", which is neither 0 nor 1`;
 }
 
 function explainOrigin(value: string | undefined, { allowsPath = false } = {}): string | undefined {

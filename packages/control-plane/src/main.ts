@@ -68,7 +68,7 @@ const COMMANDS: Record<string, Command> = {
     const { resetPassword } = await import('./recovery.ts');
     const { email, password } = await resetPassword(full, address);
     process.stdout.write(`${password}\n`);
-    return `The new password of ${email}, which is signed out everywhere. It is shown once.`;
+    return `The new password of ${email}, which is signed out everywhere, and has no tokens and no link with a provider. It is shown once.`;
   },
   async 'rotate-keys'(full, flag) {
     const { rotateKeys } = await import('./recovery.ts');

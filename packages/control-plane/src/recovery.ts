@@ -11,12 +11,14 @@ import { findUserByEmail, setPassword } from './people/users.ts';
 import { openStore } from './plane.ts';
 import { openSealer } from './sealer.ts';
 import type { Db } from './store/db.ts';
+import { sql } from './store/sql.ts';
 
 type Place = Pick<FullSettings, 'databaseUrl' | 'dataDir'>;
 
 /**
- * Gives a person a new random password, and signs it out of every browser and command line. For whoever runs the control
- * plane: no route does it. Beside a control plane that runs on the store or not. Throws `not_found`.
+ * Gives a person a new random password, and ends every other way into the account: sessions of browsers and command lines,
+ * personal tokens, and the link with a person of the provider, all of which may be somebody else's. For whoever runs the
+ * control plane: no route does it. Beside a control plane that runs on the store or not. Throws `not_found`.
  */
 export async function resetPassword(place: Place, email: string): Promise<{ email: string; password: string }> {
   const { data: address } = Email.safeParse(email);
@@ -28,6 +30,8 @@ export async function resetPassword(place: Place, email: string): Promise<{ emai
       const user = address === undefined ? undefined : await findUserByEmail(tx, address);
       if (!user) throw new PlaneError('not_found', `There is no account of "${email}".`);
       await setPassword(tx, { userId: user.id, hash, now: Date.now() });
+      await tx.run(sql`delete from plane_personal_tokens where user_id = ${user.id}`);
+      await tx.run(sql`update plane_users set oidc_subject = null where id = ${user.id}`);
       const entry = { action: 'auth.password_reset', actor: OPERATOR, target: user.email };
       const memberships = await listMemberships(tx, user.id);
       for (const { id: organizationId } of memberships) await audit.record({ ...entry, organizationId }, tx);

@@ -60,6 +60,21 @@ export async function signUpFirst(plane: { url: string }, email = 'ada@example.c
   return { cookie: cookieOf(answer), userId: user.id, email, organizationId: organization.id };
 }
 
+/** An organisation of which `by`, who owns another, has made `owner` the one owner. Answers its id. */
+export async function addOrganization(
+  plane: { url: string },
+  by: SignedInPerson,
+  { cookie, email }: SignedInPerson,
+): Promise<string> {
+  const { id } = (await ask(plane, 'POST /api/v1/orgs', { cookie: by.cookie, body: { name: 'Own' } })).body;
+  const invited = { cookie: by.cookie, body: { email, role: 'owner' } };
+  const { token } = (await ask(plane, `POST /api/v1/orgs/${id}/invites`, invited)).body;
+  await ask(plane, 'POST /api/v1/invites/accept', { cookie, body: { token } });
+  const left = await ask(plane, `DELETE /api/v1/orgs/${id}/members/${by.userId}`, { cookie: by.cookie });
+  if (left.status !== 204) throw new Error(`The organisation was not made: ${JSON.stringify(left.body)}`);
+  return id;
+}
+
 export async function logIn(plane: { url: string }, email: string, password = PASSWORD): Promise<Answer<Loose>> {
   return ask(plane, 'POST /api/v1/auth/login', { body: { email, password } });
 }

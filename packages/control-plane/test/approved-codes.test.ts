@@ -3,7 +3,7 @@ import { readSettings } from '../src/config.ts';
 import type { FullSettings } from '../src/config.ts';
 import { resetPassword } from '../src/recovery.ts';
 import { decide, isGood, poll, startDevice } from './_oauth.ts';
-import { addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
+import { addOrganization, addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
 import type { SignedInPerson } from './_people.ts';
 import { makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane, StoreName } from './_setup.ts';
@@ -75,8 +75,7 @@ describe.each(STORES)('a machine that was approved, and has not come for its tok
 
   test('of another organisation is given its tokens still', async () => {
     const { plane, ada, bo, member } = await start(store);
-    const organizationId = (await ask(plane, 'POST /api/v1/orgs', { cookie: bo.cookie, body: { name: 'Own' } })).body
-      .id;
+    const organizationId = await addOrganization(plane, ada, bo);
     const { device_code: code, user_code: userCode } = await startDevice(plane);
     await decide(plane, { ...bo, organizationId }, userCode);
     await ask(plane, `DELETE ${member}`, ada);

@@ -7,7 +7,7 @@ import type { FullSettings } from '../src/config.ts';
 import { openStore } from '../src/plane.ts';
 import { sql } from '../src/store/sql.ts';
 import { addInstallation, askBox, mint, openBox, readToken } from './_box.ts';
-import { addPerson, ask, cookieOf, logIn, signUpFirst } from './_people.ts';
+import { addOrganization, addPerson, ask, cookieOf, logIn, signUpFirst } from './_people.ts';
 import { makeClock, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
 
@@ -36,7 +36,7 @@ describe('an identity token', () => {
     const at = Math.floor(clock.now() / 1_000);
     expect([status, body]).toStrictEqual([
       200,
-      { token: expect.any(String), expiresAt: new Date((at + 300) * 1_000).toISOString() },
+      { token: expect.any(String), expiresAt: new Date((at + 270) * 1_000).toISOString() },
     ]);
     const { header, payload } = readToken(body.token);
     expect(await readKids(plane)).toContain(header.kid);
@@ -52,7 +52,7 @@ describe('an identity token', () => {
       src: 'dashboard',
       jti: expect.stringMatching(/^[\da-f-]{36}$/),
       iat: at - 30,
-      exp: at + 300,
+      exp: at + 270,
     });
   });
 
@@ -60,7 +60,7 @@ describe('an identity token', () => {
     const clock = makeClock();
     const { plane, ada, id } = await start({ now: clock.now });
     const answers: [number, number, string][] = [];
-    for (const seconds of [-90, -59, 0, 59, 400]) {
+    for (const seconds of [-90, -59, 0, 59, 240, 400]) {
       const now = () => clock.now() + seconds * 1_000;
       const box = await openBox(boxes, { issuer: plane.url, installationId: id, now });
       const { status, message } = await askBox(box, await mint(plane, id, ada));
@@ -71,8 +71,23 @@ describe('an identity token', () => {
       [-59, 200, ''],
       [0, 200, ''],
       [59, 200, ''],
+      [240, 200, ''],
       [400, 401, expect.stringMatching(/over/)],
     ]);
+  });
+
+  test('is taken by a box of the same clock for five minutes after it was made, and not a second longer', async () => {
+    const clock = makeClock();
+    const { plane, ada, id, box } = await start({ now: clock.now });
+    const token = await mint(plane, id, ada);
+    const { iat, exp } = readToken(token).payload as { iat: number; exp: number };
+    expect(exp - iat).toBe(300);
+    const answers: number[] = [];
+    for (const seconds of [0, 299, 2]) {
+      clock.move(seconds * 1_000);
+      answers.push((await askBox(box, token)).status);
+    }
+    expect(answers).toStrictEqual([200, 200, 401]);
   });
 
   test('lets its person into the box of the installation', async () => {
@@ -100,7 +115,7 @@ describe('an identity token', () => {
   test('is of the organisation of the installation, and of the role there, whichever is acted in', async () => {
     const { plane, ada, id } = await start();
     const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'approver' });
-    const own = (await ask(plane, 'POST /api/v1/orgs', { cookie: bo.cookie, body: { name: 'Own' } })).body.id;
+    const own = await addOrganization(plane, ada, bo);
     await ask(plane, 'POST /api/v1/session/organization', { cookie: bo.cookie, body: { organization: own } });
     const { payload } = readToken(await mint(plane, id, bo));
     expect(payload).toMatchObject({ org: ada.organizationId, role: 'approver', sub: bo.userId });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
-import { makeClock, startPlane, STORES } from './_setup.ts';
+import type { SignedInPerson } from './_people.ts';
+import { makeClock, makeStore, startPlane, STORES } from './_setup.ts';
 
 const DAY = 24 * 3_600_000;
 const BO = 'bo@example.com';
@@ -55,7 +56,7 @@ describe.each(STORES)('invites on %s', (store) => {
 
   test('who invites a stranger is told by the invite nothing of the account it has, and by a sign-up seldom', async () => {
     const clock = makeClock();
-    const plane = await startPlane({ store, now: clock.now });
+    const plane = await startPlane({ store, now: clock.now, env: { PLANE_OPEN_ORGANIZATIONS: '1' } });
     const ada = await signUpFirst(plane);
     const eve = await addPerson(plane, ada, { email: 'eve@example.com', role: 'viewer' });
     const strangers = [];
@@ -103,6 +104,31 @@ describe.each(STORES)('invites on %s', (store) => {
       await signUp({ invite: `${token.slice(0, -1)}_` }),
       await signUp({ invite: token }),
     ]).toStrictEqual(['signup_closed', 'invite_invalid', 'invite_invalid', undefined]);
+  });
+
+  test('who owns no organisation makes none, and so invites nobody here', async () => {
+    const env = await makeStore(store);
+    const plane = await startPlane({ env });
+    const ada = await signUpFirst(plane);
+    const make = async ({ cookie }: { cookie: string }, at = plane) => {
+      const { status, body } = await ask(at, 'POST /api/v1/orgs', { cookie, body: { name: 'Own' } });
+      return [status, body.code];
+    };
+    const people = [];
+    for (const role of ['viewer', 'approver', 'member', 'admin'])
+      people.push(await addPerson(plane, ada, { email: `${role}@example.com`, role }));
+    for (const person of people) expect(await make(person)).toStrictEqual([403, 'forbidden']);
+    const [viewer, , , admin] = people as [SignedInPerson, SignedInPerson, SignedInPerson, SignedInPerson];
+    // Nor does who was removed.
+    await ask(plane, `DELETE /api/v1/orgs/${ada.organizationId}/members/${viewer.userId}`, ada);
+    expect(await make(viewer)).toStrictEqual([403, 'forbidden']);
+    expect(await make(ada)).toStrictEqual([201, undefined]);
+    const place = `PATCH /api/v1/orgs/${ada.organizationId}/members/${admin.userId}`;
+    await ask(plane, place, { ...ada, body: { role: 'owner' } });
+    expect(await make(admin)).toStrictEqual([201, undefined]);
+    await plane.close();
+    const open = await startPlane({ env: { ...env, PLANE_OPEN_ORGANIZATIONS: '1' } });
+    expect(await make(viewer, open)).toStrictEqual([201, undefined]);
   });
 
   test('of two who use an invite at once one is let in', async () => {

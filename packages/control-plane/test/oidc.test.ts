@@ -3,7 +3,7 @@ import { startProvider } from './_oidc-provider.ts';
 import type { Provider } from './_oidc-provider.ts';
 import { readSettings } from '../src/config.ts';
 import { resetPassword } from '../src/recovery.ts';
-import { addPerson, ask, logIn, PASSWORD, signUpFirst } from './_people.ts';
+import { addPerson, ask, cookieOf, logIn, PASSWORD, signUpFirst } from './_people.ts';
 import { makeClock, makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane } from './_setup.ts';
 
@@ -33,6 +33,19 @@ class Browser {
     return this.follow(`${this.plane.url}/api/v1/auth/oidc/start${query}`);
   }
 
+  /** Links the account of a session with who is at the provider. Answers where it is sent at the end. */
+  async link(cookie: string): Promise<string> {
+    this.cookies.set('svc_session', cookie.replace('svc_session=', ''));
+    const begun = await fetch(`${this.plane.url}/api/v1/auth/oidc/link`, {
+      method: 'POST',
+      headers: { cookie, origin: this.plane.url, 'content-type': 'application/json' },
+      body: JSON.stringify({ returnTo: '/account' }),
+    });
+    const [flow = ''] = begun.headers.getSetCookie();
+    this.cookies.set('svc_oidc', /^svc_oidc=([^;]+)/.exec(flow)?.[1] ?? '');
+    return this.follow(((await begun.json()) as { url: string }).url);
+  }
+
   async follow(url: string): Promise<string> {
     let location = url;
     while (location.startsWith('http')) location = (await this.go(location)).headers.get('location') ?? 'nowhere';
@@ -48,8 +61,9 @@ class Browser {
   }
 }
 
+/** Where new people may choose a password as well. */
 function start(provider: Provider, options: Parameters<typeof startPlane>[0] = {}): Promise<RunningPlane> {
-  return startPlane({ ...options, env: provider.env });
+  return startPlane({ ...options, env: { ...provider.env, PLANE_PASSWORD_SIGNUP: '1' } });
 }
 
 describe.each(STORES)('sign-in at a provider, on %s', (store) => {
@@ -57,13 +71,13 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
     const provider = await startProvider();
     const plane = await start(provider, { store });
     const methods = async () => (await ask(plane, 'GET /api/v1/auth/methods')).body;
-    expect(await methods()).toStrictEqual({ signup: 'open', password: true, oidc: true });
+    expect(await methods()).toStrictEqual({ signup: 'open', password: true, oidc: true, hasPeople: false });
     const browser = new Browser(plane);
     expect(await browser.signIn('?returnTo=/device%3Fuser_code%3DBCDF')).toBe('/device?user_code=BCDF');
     expect(browser.cookies.has('svc_oidc')).toBe(false);
     const { body } = await browser.me();
     expect(body).toMatchObject({ user: { email: 'ada@example.com', name: 'Ada' }, organization: { role: 'owner' } });
-    expect(await methods()).toMatchObject({ signup: 'invited' });
+    expect(await methods()).toMatchObject({ signup: 'invited', hasPeople: true });
     provider.person.email = 'ada.new@example.com';
     const other = new Browser(plane);
     expect(await other.signIn()).toBe('/');
@@ -91,15 +105,16 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
   test('where new people come by the provider alone, nobody takes an address by an invite for it', async () => {
     const provider = await startProvider();
     const env = { ...provider.env, ...(await makeStore(store)) };
-    const plane = await startPlane({ env });
+    const plane = await startPlane({ env: { ...env, PLANE_PASSWORD_SIGNUP: '1' } });
     const ada = await signUpFirst(plane);
     const path = `/api/v1/orgs/${ada.organizationId}/invites`;
     const invite = async (email: string) =>
       (await ask(plane, `POST ${path}`, { cookie: ada.cookie, body: { email, role: 'viewer' } })).body.token;
     const token = await invite('bo@example.com');
     await plane.close();
-    const strict = await startPlane({ env: { ...env, PLANE_PASSWORD_SIGNUP: '0' } });
-    expect((await ask(strict, 'GET /api/v1/auth/methods')).body.signup).toBe('provider');
+    // As it is unless something else is said.
+    const strict = await startPlane({ env });
+    expect((await ask(strict, 'GET /api/v1/auth/methods')).body).toMatchObject({ signup: 'provider', hasPeople: true });
     const squatter = { email: 'bo@example.com', password: PASSWORD, name: 'Eve', invite: token };
     const refused = await ask(strict, 'POST /api/v1/auth/signup', { body: squatter });
     expect([refused.status, refused.body.code]).toStrictEqual([403, 'signup_closed']);
@@ -114,9 +129,15 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
   test('an address that was squatted is given to who has it, by whoever runs the control plane', async () => {
     const provider = await startProvider();
     const env = { ...provider.env, ...(await makeStore(store)) };
-    const plane = await startPlane({ env });
+    const plane = await startPlane({ env: { ...env, PLANE_PASSWORD_SIGNUP: '1' } });
     const ada = await signUpFirst(plane);
     const squatted = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
+    // Who has taken it keeps a way back in: a token, and a person of the provider that it is linked with.
+    const token = (await ask(plane, 'POST /api/v1/tokens', { cookie: squatted.cookie, body: { name: 'ci' } })).body
+      .token;
+    provider.person = { sub: 'u9', email: 'eve@example.com', email_verified: true };
+    const eve = new Browser(plane);
+    expect(await eve.link(squatted.cookie)).toBe('/account');
     provider.person = { sub: 'u2', email: 'bo@example.com', email_verified: true };
     expect(await new Browser(plane).signIn()).toBe('/login?error=account_exists');
     const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, ...env });
@@ -124,7 +145,84 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
     const { password } = await resetPassword(full, 'bo@example.com');
     expect((await ask(plane, 'GET /api/v1/me', { cookie: squatted.cookie })).status).toBe(401);
     expect((await logIn(plane, 'bo@example.com')).status).toBe(401);
-    expect((await logIn(plane, 'bo@example.com', password)).body.user.id).toBe(squatted.userId);
+    expect((await ask(plane, 'GET /api/v1/me', { token })).status).toBe(401);
+    provider.person = { sub: 'u9', email: 'eve@example.com', email_verified: true };
+    expect(await eve.signIn()).toBe('/login?error=signup_closed');
+    const handedOver = await logIn(plane, 'bo@example.com', password);
+    expect(handedOver.body.user.id).toBe(squatted.userId);
+    provider.person = { sub: 'u2', email: 'bo@example.com', email_verified: true };
+    const bo = new Browser(plane);
+    expect(await bo.link(cookieOf(handedOver))).toBe('/account');
+    expect(await new Browser(plane).signIn()).toBe('/');
+  });
+
+  test('where the first person came by the provider, an insider with an organisation of their own takes no address', async () => {
+    const provider = await startProvider();
+    const plane = await startPlane({ store, env: { ...provider.env, PLANE_OPEN_ORGANIZATIONS: '1' } });
+    expect((await ask(plane, 'GET /api/v1/auth/methods')).body).toMatchObject({ signup: 'provider', hasPeople: false });
+    const signUp = (email: string, invite?: string) =>
+      ask(plane, 'POST /api/v1/auth/signup', { body: { email, password: PASSWORD, name: 'Eve', invite } });
+    // Nor is the control plane the first stranger's.
+    expect((await signUp('eve@example.com')).body.code).toBe('signup_closed');
+    const [ada, eve, bo] = [new Browser(plane), new Browser(plane), new Browser(plane)];
+    expect(await ada.signIn()).toBe('/');
+    const acme = (await ada.me()).body.organization.id;
+    const invite = async ({ cookie }: Browser, organization: string, email: string) =>
+      (
+        await ask(plane, `POST /api/v1/orgs/${organization}/invites`, {
+          cookie,
+          body: { email, role: 'viewer' },
+        })
+      ).body.token;
+    await invite(ada, acme, 'eve@example.com');
+    provider.person = { sub: 'u2', email: 'eve@example.com', email_verified: true };
+    expect(await eve.signIn()).toBe('/');
+
+    const own = (await ask(plane, 'POST /api/v1/orgs', { cookie: eve.cookie, body: { name: 'Own' } })).body.id;
+    const token = await invite(eve, own, 'bo@example.com');
+    expect((await signUp('bo@example.com', token)).body.code).toBe('signup_closed');
+    // Neither does who is signed in become that person: not by the link, and not by an address at the provider that is not proved.
+    const accept = (given: string) =>
+      ask(plane, 'POST /api/v1/invites/accept', { cookie: eve.cookie, body: { token: given } });
+    const acmes = await invite(ada, acme, 'bo@example.com');
+    expect([(await accept(token)).body.code, (await accept(acmes)).body.code]).toStrictEqual([
+      'invite_invalid',
+      'invite_invalid',
+    ]);
+    provider.person = { sub: 'u2', email: 'bo@example.com', email_verified: true };
+    expect(await eve.signIn()).toBe('/');
+    expect((await eve.me()).body.user.email).toBe('eve@example.com');
+    expect((await accept(acmes)).body.code).toBe('invite_invalid');
+
+    provider.person = { sub: 'u3', email: 'bo@example.com', email_verified: true };
+    expect(await bo.signIn()).toBe('/');
+    expect((await bo.me()).body.organizations.map(({ name }: { name: string }) => name).toSorted()).toStrictEqual([
+      'Ada',
+      'Own',
+    ]);
+  });
+
+  test('an account that a link was enough for is matched to nobody at the provider, and its holder to no other invite', async () => {
+    const provider = await startProvider();
+    const plane = await start(provider, { store });
+    const ada = await signUpFirst(plane);
+    const squatted = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
+    const second = (await ask(plane, 'POST /api/v1/orgs', { ...ada, body: { name: 'Second' } })).body.id;
+    const invite = { ...ada, body: { email: 'bo@example.com', role: 'owner' } };
+    expect((await ask(plane, `POST /api/v1/orgs/${second}/invites`, invite)).status).toBe(201);
+    const memberships = async (credential: { cookie: string }) =>
+      (await ask(plane, 'GET /api/v1/me', credential)).body.organizations.map(({ name }: { name: string }) => name);
+    // The password and the address alone bring no membership: the link of that invite does.
+    expect(await memberships({ cookie: cookieOf(await logIn(plane, 'bo@example.com')) })).toStrictEqual(['Acme']);
+    // Nor does a person of the provider who is linked with it, and has proved another address.
+    provider.person = { sub: 'u9', email: 'eve@example.com', email_verified: true };
+    const browser = new Browser(plane);
+    expect(await browser.link(squatted.cookie)).toBe('/account');
+    expect(await browser.signIn()).toBe('/');
+    expect(await memberships(browser)).toStrictEqual(['Acme']);
+    // Who has the address is not signed in to it.
+    provider.person = { sub: 'u2', email: 'bo@example.com', email_verified: true };
+    expect(await new Browser(plane).signIn()).toBe('/login?error=account_exists');
   });
 
   test('an account with a password is linked by who is signed in to it, never by its address', async () => {
@@ -133,29 +231,12 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
     const ada = await signUpFirst(plane);
     const browser = new Browser(plane);
     expect(await browser.signIn()).toBe('/login?error=account_exists');
-    browser.cookies.set('svc_session', ada.cookie.replace('svc_session=', ''));
-    const begun = await fetch(`${plane.url}/api/v1/auth/oidc/link`, {
-      method: 'POST',
-      headers: { cookie: ada.cookie, origin: plane.url, 'content-type': 'application/json' },
-      body: JSON.stringify({ returnTo: '/account' }),
-    });
-    const [flow = ''] = begun.headers.getSetCookie();
-    browser.cookies.set('svc_oidc', /^svc_oidc=([^;]+)/.exec(flow)?.[1] ?? '');
-    const { url } = (await begun.json()) as { url: string };
-    expect(await browser.follow(url)).toBe('/account');
+    expect(await browser.link(ada.cookie)).toBe('/account');
     const other = new Browser(plane);
     expect(await other.signIn()).toBe('/');
     expect((await other.me()).body.user.id).toBe(ada.userId);
     const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
-    browser.cookies.set('svc_session', bo.cookie.replace('svc_session=', ''));
-    const again = await fetch(`${plane.url}/api/v1/auth/oidc/link`, {
-      method: 'POST',
-      headers: { cookie: bo.cookie, origin: plane.url, 'content-type': 'application/json' },
-      body: '{}',
-    });
-    browser.cookies.set('svc_oidc', /^svc_oidc=([^;]+)/.exec(again.headers.getSetCookie()[0] ?? '')?.[1] ?? '');
-    const to = ((await again.json()) as { url: string }).url;
-    expect(await browser.follow(to)).toBe('/login?error=account_exists');
+    expect(await browser.link(bo.cookie)).toBe('/login?error=account_exists');
   });
 });
 

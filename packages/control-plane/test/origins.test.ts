@@ -14,7 +14,7 @@ const FORGED: [string, Record<string, string>, string | undefined][] = [
 ];
 
 test('no write that a page of another site can send with the cookie is taken, at any route', async () => {
-  const plane = await startPlane({ env: (await startProvider()).env });
+  const plane = await startPlane({ env: { ...(await startProvider()).env, PLANE_PASSWORD_SIGNUP: '1' } });
   const { cookie, userId, organizationId } = await signUpFirst(plane);
   const { id } = (await ask(plane, 'POST /api/v1/installations', { cookie, body: { name: 'refunds' } })).body;
   const writes = plane.routes.filter(({ method, origin }) => method !== 'GET' && origin !== 'never');
@@ -42,7 +42,7 @@ test('only what OAuth clients call, which has no use for a cookie, is free of th
 });
 
 test('a form is refused of our own pages, too, at any route', async () => {
-  const plane = await startPlane({ env: (await startProvider()).env });
+  const plane = await startPlane({ env: { ...(await startProvider()).env, PLANE_PASSWORD_SIGNUP: '1' } });
   const { cookie } = await signUpFirst(plane);
   for (const { method, path, bodyType } of plane.routes) {
     if (method === 'GET' || bodyType === 'form') continue;

@@ -294,12 +294,12 @@ describeWhen(browser, 'in a browser', (path) => {
   test('where new people come by the provider alone, pages offer them that', async () => {
     const provider = await startProvider();
     const own = { ...(await makeStore('sqlite')), ...provider.env };
-    const before = await startPlane({ env: own });
+    const before = await startPlane({ env: { ...own, PLANE_PASSWORD_SIGNUP: '1' } });
     const { cookie, organizationId } = await signUpFirst(before);
     const invited = { cookie, body: { email: 'bob@example.com', role: 'member' } };
     const { token } = (await ask(before, `POST /api/v1/orgs/${organizationId}/invites`, invited)).body;
     await before.close();
-    const plane = await startPlane({ env: { ...own, PLANE_PASSWORD_SIGNUP: '0' } });
+    const plane = await startPlane({ env: own });
     const page = await openPage(path);
     await page.goto(`${plane.url}/invite#${token}`);
     await shows(page, 'New people come by the identity provider here.');

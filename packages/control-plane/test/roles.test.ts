@@ -172,7 +172,7 @@ interface Two {
 
 async function makeTwo(): Promise<Two> {
   const { env } = await startProvider();
-  const plane = await startPlane({ env });
+  const plane = await startPlane({ env: { ...env, PLANE_PASSWORD_SIGNUP: '1' } });
   const owner = await signUpFirst(plane);
   const { cookie } = owner;
   const other = (await ask(plane, 'POST /api/v1/orgs', { cookie, body: { name: 'Other' } })).body.id;

@@ -79,7 +79,11 @@ export async function makeImages(engine: Engine, folder: string): Promise<void> 
   const model = ['model-server.mjs', 'model-script.mjs'].map((name) => [name, join(REPOSITORY, 'playground', name)]);
   await build(engine, {
     tag: OUTSIDE_IMAGE,
-    files: { 'outside.mjs': standIn('outside.mjs'), ...(Object.fromEntries(model) as Record<string, string>) },
+    files: {
+      'outside.mjs': standIn('outside.mjs'),
+      'relay.mjs': standIn('relay.mjs'),
+      ...(Object.fromEntries(model) as Record<string, string>),
+    },
     lines: [`FROM ${base}`, 'COPY *.mjs /opt/svc/', 'ENTRYPOINT ["node", "/opt/svc/outside.mjs"]'],
   });
 }

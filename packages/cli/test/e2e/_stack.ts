@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { OUTSIDE_IMAGE } from './_containers.ts';
 import type { Engine } from './_containers.ts';
@@ -94,10 +96,79 @@ export function addOutside(folder: string, values: Record<string, string>, keySe
   writeFileSync(join(folder, 'docker-compose.override.yml'), JSON.stringify({ services }));
 }
 
+/** What a control plane of this machine is behind for the box of a stack: `openNearEnd` is the end here. */
+export function addRelay(folder: string, { planePort, tunnelPort }: { planePort: number; tunnelPort: number }): void {
+  const services = {
+    agent: { ports: [`127.0.0.1:${tunnelPort}:${tunnelPort}`] },
+    outside: {
+      image: OUTSIDE_IMAGE,
+      environment: { KEY_SET: '{}' },
+      healthcheck: { disable: true },
+      networks: ['edge'],
+    },
+    // A plain control plane is taken of the box's own machine alone.
+    relay: {
+      image: OUTSIDE_IMAGE,
+      entrypoint: ['node', '/opt/svc/relay.mjs'],
+      environment: { PLANE_PORT: `${planePort}`, TUNNEL_PORT: `${tunnelPort}` },
+      healthcheck: { disable: true },
+      network_mode: 'service:agent',
+      stop_grace_period: '1s',
+    },
+  };
+  writeFileSync(join(folder, 'docker-compose.override.yml'), JSON.stringify({ services }));
+}
+
+/**
+ * The near end of that, once the stack is up (before, the engine takes connections to a port that nothing is behind): connections
+ * wait at the far one, and each that is used dials the control plane here. Answers what ends it.
+ */
+export function openNearEnd({ planePort, tunnelPort }: { planePort: number; tunnelPort: number }): () => void {
+  const open = new Set<Socket>();
+  let isOver = false;
+  const wait = (): void => {
+    if (isOver) return;
+    const far = connect(tunnelPort, '127.0.0.1');
+    open.add(far);
+    far.on('error', () => far.destroy());
+    const reopen = setTimeoutOnce(wait);
+    far.on('close', () => (open.delete(far), reopen(200)));
+    far.once('data', (first: Buffer) => {
+      far.pause();
+      reopen(0);
+      const plane = connect(planePort, '127.0.0.1', () => {
+        plane.write(first);
+        far.pipe(plane).pipe(far);
+      });
+      plane.on('error', () => plane.destroy());
+      plane.on('close', () => far.destroy());
+      far.on('close', () => plane.destroy());
+    });
+  };
+  for (let n = 0; n < IDLE; n++) wait();
+  return () => {
+    isOver = true;
+    for (const socket of open) socket.destroy();
+  };
+}
+
 /** The ports a workspace has to itself, for the services of a folder that publish one. */
 export function portsOf({ ports }: Workspace): Record<string, string> {
   const { api, objects, database } = ports;
   return { AGENT_PORT: `${api}`, OBJSTORE_PORT: `${objects}`, CONTROL_PLANE_PORT: `${database}` };
+}
+
+/** Connections that wait at the far end of a relay. */
+const IDLE = 4;
+
+/** Calls `work` once, however often it is asked for. */
+function setTimeoutOnce(work: () => void): (ms: number) => void {
+  let isAsked = false;
+  return (ms) => {
+    if (isAsked) return;
+    isAsked = true;
+    setTimeout(work, ms);
+  };
 }
 
 /** For requests to a box that no process of ours is. */

@@ -2,40 +2,23 @@ import { execFile } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { readEnvText } from '@svc/compiler';
 import { contractPayload } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { browser, openPage } from '../../../runtime/test/_browser.ts';
-import type { Page } from '../../../runtime/test/_browser.ts';
+import { browser } from '../../../runtime/test/_browser.ts';
 import { describeWhen } from '../../../runtime/test/require.ts';
 import { readBlocks } from '../_docs.ts';
 import { findPort } from '../_setup.ts';
 import { containers, makeImages, OUTSIDE_IMAGE, removeImages, useEngine } from './_containers.ts';
 import type { Engine } from './_containers.ts';
-import { empty, linkPackages } from './_scaffold.ts';
 import { eventually, useRig } from './_setup.ts';
 import type { Workspace } from './_setup.ts';
-import { openStack, portsOf } from './_stack.ts';
-import type { Stack } from './_stack.ts';
-import {
-  addMember,
-  approveByPage,
-  can,
-  drive,
-  kidOf,
-  makeMachine,
-  mintAs,
-  PASSWORD,
-  readMe,
-  send,
-  signUpByPage,
-} from './_team.ts';
-import type { Machine, Person } from './_team.ts';
+import { addRelay, openNearEnd, openStack, portsOf } from './_stack.ts';
+import { PASSWORD, send } from './_team.ts';
+import { endSessions, linkBox, makeMachines, OWNER, packageFirst, useTeam } from './_walk.ts';
 
 const SLOW_MS = 600_000;
-const OWNER = { email: 'ada@example.com', name: 'Ada', organization: 'Acme' };
 
 const rig = useRig();
 const { value: root, missing } = containers;
@@ -205,22 +188,9 @@ describe.skipIf(root === undefined)(`the image of the control plane${root ? '' :
         await run('plane-up');
         await untilLive();
 
-        // Two machines: the first signs up in a browser, lets its terminal in there, and makes a workspace of an empty folder.
-        const [workspace, homes] = [await rig.workspace(), await rig.workspace()];
-        empty(workspace);
-        const [ada, bo] = [makeMachine(workspace, 'ada', homes), makeMachine(homes, 'bo')];
-        const page = await openPage(chromium);
-        await signUpByPage(page, url, OWNER);
-        await approveByPage(page, ada, url);
-        expect(JSON.parse((await ada.svc('whoami', '--json')).stdout)).toMatchObject({
-          user: OWNER.email,
-          organization: 'acme',
-        });
-        expect(await bo.svc('whoami', '--json')).toMatchObject({ code: 2 });
-        const made = await ada.svc('init', '.', '--with', 'workflow', '--no-install', '--json');
-        const { installationId: id } = JSON.parse(made.stdout) as { installationId: string };
-        linkPackages(workspace);
-        expect(await ada.start(['package'], { PATH: engine.PATH }).ended).toMatchObject({ code: 0 });
+        const { homes, ...machines } = await makeMachines(rig);
+        const { workspace, ada } = machines;
+        const { id, page } = await packageFirst({ ...machines, chromium, url, path: engine.PATH });
 
         // The box comes up, with the control plane on the volume it had.
         await docker('down');
@@ -230,21 +200,72 @@ describe.skipIf(root === undefined)(`the image of the control plane${root ? '' :
         try {
           await stack.up();
           await untilLive();
-          const secret = readEnvText(readFileSync(workspace.path('dist/deploy/.env'), 'utf8')).get('HMAC_SECRET') ?? '';
-          const link = (value: string) =>
-            ada.start(['link', id, '--url', boxUrl, '--image-tag', 'svc-agent:latest', '--json'], {
-              HMAC_SECRET: value,
-            }).ended;
-          expect(await link('w'.repeat(64))).toMatchObject({
-            code: 1,
-            stdout: expect.stringContaining('invalid_signature'),
-          });
-          expect(await link(secret)).toMatchObject({ code: 0 });
-          await useTeam({ ada, homes, id, url, boxUrl, stack });
-          await endSessions({ ada, id, url, page });
+          await linkBox({ ada, id, boxUrl, secret: readSecret(workspace) });
+          const rotateKeys = async (...flags: string[]) => {
+            await stack.ask('exec', '-T', 'plane', 'svc-control-plane', 'rotate-keys', ...flags);
+            // It would take the keys up within a minute.
+            await stack.ask('restart', 'plane');
+            await untilLive();
+          };
+          const team = { ada, homes, page, id, url, boxUrl, rotateKeys };
+          await useTeam(team);
+          await endSessions(team);
         } finally {
           await stack.remove();
           await docker('down', '--volumes', '--timeout', '5');
+        }
+      },
+      SLOW_MS,
+    );
+
+    it(
+      'and the same with `svc plane` on a laptop, from which the stack is another machine',
+      async () => {
+        const { homes, ...machines } = await makeMachines(rig);
+        const { workspace, ada } = machines;
+        const [planePort, tunnelPort] = [await findPort(), await findPort()];
+        const url = `http://localhost:${planePort}`;
+        const serve = async (hasOwner: boolean) => {
+          const command = ada.start(['plane', '--port', String(planePort), '--json']);
+          await eventually(() => command.stdout().endsWith('\n'), { within: 60_000 });
+          expect(JSON.parse(command.stdout())).toMatchObject({ url, has_owner: hasOwner });
+          return command;
+        };
+        let plane = await serve(false);
+        const { id, page } = await packageFirst({ ...machines, chromium, url, path: engine.PATH });
+
+        const folder = workspace.path('dist/deploy');
+        const values = {
+          ...portsOf(workspace),
+          MODEL_PROVIDER_BASE_URL: 'http://outside:9101/v1',
+          SVC_CONTROL_PLANE_URL: url,
+          SVC_INSTALLATION_ID: id,
+        };
+        const lines = Object.entries(values).map((one) => `${one.join('=')}\n`);
+        appendFileSync(join(folder, '.env'), `\n${lines.join('')}`);
+        addRelay(folder, { planePort, tunnelPort });
+        const stack = openStack(engine, folder);
+        let close = (): void => {};
+        try {
+          await stack.up();
+          close = openNearEnd({ planePort, tunnelPort });
+          const boxUrl = `http://127.0.0.1:${workspace.ports.api}`;
+          await linkBox({ ada, id, boxUrl, secret: readSecret(workspace) });
+          const rotateKeys = async (...flags: string[]) => {
+            expect(await ada.svc('plane', 'rotate-keys', ...flags)).toMatchObject({ code: 0 });
+            // It would take the keys up within a minute. Killed, it is missed by nobody who has a token.
+            plane.kill('SIGKILL');
+            await plane.ended;
+            plane = await serve(true);
+          };
+          const team = { ada, homes, page, id, url, boxUrl, rotateKeys };
+          await useTeam(team);
+          await endSessions(team);
+          plane.kill('SIGTERM');
+          expect(await plane.ended).toMatchObject({ code: 0 });
+        } finally {
+          close();
+          await stack.remove();
         }
       },
       SLOW_MS,
@@ -254,131 +275,8 @@ describe.skipIf(root === undefined)(`the image of the control plane${root ? '' :
 
 // --- internal ---
 
-interface Team {
-  ada: Machine;
-  homes: Workspace;
-  id: string;
-  url: string;
-  boxUrl: string;
-  stack: Stack;
-}
-
-const WELCOME = ['workflows', 'start', 'welcome', '--input', '{"name":"Ada"}'];
-
-/** Five roles at the box, one of which is changed, and keys that rotate, and are revoked, while it verifies. */
-async function useTeam({ ada, homes, id, url, boxUrl, stack }: Team): Promise<void> {
-  const owner = await logInAs(url, OWNER.email);
-  const ask = async (token: string, path = '/api/runs', body?: string) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const answer = await fetch(boxUrl + path, { headers, ...(body === undefined ? {} : { method: 'POST', body }) });
-    await answer.body?.cancel();
-    return answer.status;
-  };
-  const start = (token: string) => ask(token, '/api/workflows/welcome/start', '{"name":"Bo"}');
-  const list = (machine: Machine) => can(machine, id, 'runs', 'list');
-  expect([await list(ada), await can(ada, id, ...WELCOME), await can(ada, id, 'secrets', 'list')]).toEqual([
-    'yes',
-    'yes',
-    'yes',
-  ]);
-  const members: Record<string, Awaited<ReturnType<typeof addMember>>> = {};
-  for (const role of ['admin', 'member', 'approver', 'viewer']) {
-    const one = await addMember({ workspace: homes, url, owner }, role);
-    members[role] = one;
-    const mayStart = role === 'admin' || role === 'member';
-    expect([role, await list(one.machine), await can(one.machine, id, ...WELCOME)]).toEqual([
-      role,
-      'yes',
-      mayStart ? 'yes' : 'forbidden',
-    ]);
-  }
-
-  // The next token has the other role; one that was given is good for its five minutes, as teams.test.ts sees it end.
-  const { member } = members;
-  if (!member) throw new Error('There is no member.');
-  const given = await mintAs(url, id, member.person);
-  const { organization } = await readMe(url, owner);
-  const place = `/api/v1/orgs/${organization.id}/members/${member.userId}`;
-  expect((await send(url, `PATCH ${place}`, { role: 'viewer' }, owner.cookie)).status).toBe(200);
-  expect(await can(member.machine, id, ...WELCOME)).toBe('forbidden');
-  expect([await start(given), await start(await mintAs(url, id, member.person))]).toEqual([202, 403]);
-
-  const svcPlane = async (...args: string[]) => {
-    await stack.ask('exec', '-T', 'plane', 'svc-control-plane', ...args);
-    // It would take the keys up within a minute.
-    await stack.ask('restart', 'plane');
-    await eventually(async () => (await fetch(`${url}/live`)).status === 200, { within: 60_000 });
-  };
-  const before = await mintAs(url, id, owner);
-  const verifying = verifyAllTheTime(() => ask(before));
-  await svcPlane('rotate-keys');
-  const after = await mintAs(url, id, owner);
-  expect(kidOf(after)).not.toBe(kidOf(before));
-  expect(await ask(after)).toBe(200);
-  const seen = await verifying.stop();
-  expect([seen.size, seen.has(200)]).toEqual([1, true]);
-
-  await svcPlane('rotate-keys', '--revoke');
-  const fresh = await mintAs(url, id, owner);
-  // A box asks for keys it does not know twice a minute at most.
-  await eventually(async () => (await ask(fresh)) === 200, { within: 60_000, every: 300 });
-  expect([await ask(before), await ask(after)]).toEqual([401, 401]);
-  expect(await list(ada)).toBe('yes');
-}
-
-/** A token of a person, a browser and a command line, each ended, and what it could do with it. */
-async function endSessions({ ada, id, url, page }: Pick<Team, 'ada' | 'id' | 'url'> & { page: Page }): Promise<void> {
-  const owner = await logInAs(url, OWNER.email);
-  const made = await send(url, 'POST /api/v1/tokens', { name: 'ci', role: 'viewer', days: 1 }, owner.cookie);
-  const { id: tokenId, token } = (await made.json()) as { id: string; token: string };
-  const useToken = async () =>
-    (await fetch(`${url}/api/v1/installations/${id}`, { headers: { authorization: `Bearer ${token}` } })).status;
-  expect(await useToken()).toBe(200);
-  expect((await send(url, `DELETE /api/v1/tokens/${tokenId}`, undefined, owner.cookie)).ok).toBe(true);
-  expect(await useToken()).toBe(401);
-
-  const { items } = JSON.parse((await ada.svc('account', 'sessions', '--json')).stdout) as { items: SessionItem[] };
-  const [chromium] = items.filter(({ name }) => name?.startsWith('Chrome'));
-  await page.goto(`${url}/account`);
-  await drive(page).untilShown('#page');
-  expect(await ada.svc('account', 'sign-out', chromium?.id ?? '')).toMatchObject({ code: 0 });
-  await page.goto(`${url}/account`);
-  await drive(page).untilShown('#login');
-  expect((await readMe(url, owner)).user.email).toBe(OWNER.email);
-
-  expect(await ada.svc('logout')).toMatchObject({ code: 0 });
-  expect(await ada.svc('whoami', '--json')).toMatchObject({ code: 2 });
-  expect(await ada.svc('runs', 'list', '--agent', id, '--json')).toMatchObject({ code: 2 });
-}
-
-interface SessionItem {
-  id: string;
-  name: string | null;
-}
-
-async function logInAs(url: string, email: string): Promise<Person> {
-  const answer = await send(url, 'POST /api/v1/auth/login', { email, password: PASSWORD });
-  return { email, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' };
-}
-
-/** Asks one time after the other until it is stopped; then which answers there were. */
-function verifyAllTheTime(ask: () => Promise<number>): { stop(): Promise<Set<number>> } {
-  const seen = new Set<number>();
-  const over = new AbortController();
-  const loop = async () => {
-    while (!over.signal.aborted) {
-      seen.add(await ask());
-      await wait(20);
-    }
-  };
-  const running = loop();
-  return {
-    async stop() {
-      over.abort();
-      await running;
-      return seen;
-    },
-  };
+function readSecret(workspace: Workspace): string {
+  return readEnvText(readFileSync(workspace.path('dist/deploy/.env'), 'utf8')).get('HMAC_SECRET') ?? '';
 }
 
 function textOf(name: string): string {

@@ -44,7 +44,14 @@ export function identityRoutes({ db, access, audit, signer }: IdentityRoutes): R
       body: z.strictObject({
         use: z.enum(['operate', 'mcp']).describe('`operate`: its routes. `mcp`: its MCP endpoint alone.'),
       }),
-      answer: z.object({ token: z.string(), expiresAt: z.iso.datetime() }),
+      answer: z.object({
+        token: z
+          .string()
+          .describe('`exp` is 300 s after `iat`, which is 30 s before it was made: for a box whose clock is behind.'),
+        expiresAt: z.iso
+          .datetime()
+          .describe('`exp`: 270 s from now. A box whose clock agrees takes the token for 30 s more.'),
+      }),
       errors: ['forbidden', 'not_found'],
       async handle(call, { params: { id = '' }, body: { use } }) {
         const account = call.account();

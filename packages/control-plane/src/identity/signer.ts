@@ -21,7 +21,7 @@ export interface Identity {
 }
 
 export interface Signer {
-  /** A token for five minutes; `expiresAt` in milliseconds since 1970. */
+  /** A token that a box takes for five minutes; `expiresAt`, its `exp`, in milliseconds since 1970: half a minute before that. */
   sign(identity: Identity): Promise<{ token: string; expiresAt: number }>;
   /** The keys that tokens are checked with: of what has signed, of what signs and of what will. */
   listPublic(): Promise<PublicJwk[]>;
@@ -60,9 +60,8 @@ export function createSigner({ keys: store, now, publicUrl }: SignerOptions): Si
     async sign({ userId, name, organizationId, installationId, role, use, source }) {
       const { kid, key } = await openActive();
       const issuer = publicUrl();
-      const time = Math.floor(now() / 1_000);
-      const iat = time - EARLY_S;
-      const exp = time + LIFETIME_S;
+      const iat = Math.floor(now() / 1_000) - EARLY_S;
+      const exp = iat + LIFETIME_S;
       const claims = { org: organizationId, inst: installationId, role, name, src: source };
       const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: 'EdDSA', kid, typ: 'svc-identity+jwt' })
@@ -81,8 +80,9 @@ export function createSigner({ keys: store, now, publicUrl }: SignerOptions): Si
 
 // --- internal ---
 
+/** From `iat` to `exp`. */
 const LIFETIME_S = 300;
-/** A box takes a token of its own next half minute: with as much of ours it may be a minute behind, as it may be ahead. */
+/** A box takes a token of its own next half minute, and one that ended in its last: with as much of ours it may be a minute behind. */
 const EARLY_S = 30;
 const AUDIENCES: Record<Use, string> = { operate: 'box', mcp: 'mcp' };
 /** After which another control plane on the database may have rotated: its key was in the set 30 days before. */

@@ -62,6 +62,22 @@ export async function setRole(
   );
 }
 
+/**
+ * Throws `forbidden` for a person who owns no organisation, while there are any: who makes one may invite every address to it, and
+ * an invite lets in.
+ */
+export async function requireOwner(tx: Queries, userId: string): Promise<void> {
+  const own = await tx.get(
+    sql`select user_id from plane_members where user_id = ${userId} and role = ${'owner'} limit 1`,
+  );
+  if (own || !(await tx.get(sql`select id from plane_organizations limit 1`))) return;
+  throw new PlaneError(
+    'forbidden',
+    'Only who owns an organisation here makes another. Ask an owner, or whoever runs the control plane.',
+    { details: { variable: 'PLANE_OPEN_ORGANIZATIONS' } },
+  );
+}
+
 /** With what it could come back by: its tokens, the sessions of its command lines, and those about to be, for this organisation. */
 export async function removeMember(
   tx: Queries,

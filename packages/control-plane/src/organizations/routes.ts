@@ -13,7 +13,7 @@ import { sql } from '../store/sql.ts';
 import { requirePermission, requireSignedIn } from './access.ts';
 import type { Access } from './access.ts';
 import { deleteOrganizationRoute } from './delete-route.ts';
-import { findMember, getMember, listMembers, removeMember, setRole } from './members.ts';
+import { findMember, getMember, listMembers, removeMember, requireOwner, setRole } from './members.ts';
 import type { Member } from './members.ts';
 import { createOrganization, getMembership, listMemberships } from './organizations.ts';
 
@@ -21,10 +21,11 @@ export interface OrganizationRoutes {
   db: Db;
   access: Access;
   audit: Audit;
+  full: { openOrganizations: boolean };
 }
 
 export function organizationRoutes(rooms: OrganizationRoutes): Route[] {
-  const { db, access, audit } = rooms;
+  const { db, access, audit, full } = rooms;
   return [
     route({
       id: 'organizations.list',
@@ -56,6 +57,7 @@ export function organizationRoutes(rooms: OrganizationRoutes): Route[] {
         requireSignedIn(account);
         const { userId } = account;
         const made = await db.transaction(async (tx) => {
+          if (!full.openOrganizations) await requireOwner(tx, userId);
           const one = await createOrganization(tx, { name: body.name, userId, now: call.now });
           await audit.record(toEntry(call, one.id, 'organizations.create', one.slug), tx);
           return one;

@@ -56,12 +56,13 @@ export function peopleRoutes(rooms: PeopleRoutes): Route[] {
         signup: z.enum(['open', 'invited', 'provider']),
         password: z.literal(true),
         oidc: z.boolean(),
+        hasPeople: z.boolean().describe('False: the next to sign up owns the control plane.'),
       }),
-      handle: async () => ({
-        signup: rooms.full.passwordSignup ? ((await hasUsers(rooms.db)) ? 'invited' : 'open') : 'provider',
-        password: true,
-        oidc: rooms.oidc !== undefined,
-      }),
+      async handle() {
+        const hasPeople = await hasUsers(rooms.db);
+        const signup = rooms.full.passwordSignup ? (hasPeople ? 'invited' : 'open') : 'provider';
+        return { signup, password: true, oidc: rooms.oidc !== undefined, hasPeople };
+      },
     }),
     route({
       id: 'auth.login',

@@ -1,3 +1,5 @@
+import { PlaneError } from '../errors.ts';
+
 /** In order, never changed once shipped. Each is a text of statements that SQLite and PostgreSQL both take, ended by `;`. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -192,4 +194,27 @@ create index plane_tunnels_plane on plane_tunnels (plane);
   `
 alter table plane_deployments drop column secret;
 `,
+  // `LEAST_KNOWN` of the version that has written the row.
+  `
+alter table plane_migrations add column least integer;
+`,
 ];
+
+/**
+ * How many of them a control plane has to know to serve on a database that has all. Those after it only add what an earlier version
+ * neither reads nor has to write: tables, indexes, columns that may be left out. So earlier and later ones serve beside each other while
+ * they are rolled out, and an earlier one can be started again. What is no longer used is dropped a version later, which raises this.
+ */
+export const LEAST_KNOWN = 6;
+
+/** Throws `database_newer` for a database that this version cannot serve on. `least`: of its newest row, of more migrations than we have. */
+export function requireKnown({ done, least }: { done: number; least: number | null }): void {
+  if (done > MIGRATIONS.length && (least ?? done) > MIGRATIONS.length) throw databaseNewer();
+}
+
+export function databaseNewer(): PlaneError {
+  return new PlaneError(
+    'database_newer',
+    'The database was written by a later version of the control plane. Start that one.',
+  );
+}

@@ -7,10 +7,10 @@ import { openPg } from '../../../runtime/src/stores/pg.ts';
 import { PlaneError } from '../errors.ts';
 import { toMembers } from './db.ts';
 import type { Db, Queries, TransactionOptions } from './db.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { databaseNewer, LEAST_KNOWN, MIGRATIONS, requireKnown } from './migrations.ts';
 import { sql, toText } from './sql.ts';
 import type { Sql } from './sql.ts';
-import { databaseNewer, storeFull } from './sqlite.ts';
+import { storeFull } from './sqlite.ts';
 
 /** A PostgreSQL database, which several control planes may use at once. Throws `store_unavailable`, `database_newer`. */
 export async function openPostgres(url: string): Promise<Db> {
@@ -59,14 +59,23 @@ const ANSWER_MS = 10_000;
 /** One number for all control planes on a database. */
 const MIGRATION_LOCK = 7_305_190;
 
-/** What a statement meets whose table or column is another one than this version knows. */
+/** What a statement meets whose table, column or constraint is another one than this version knows. */
+const OTHER_SCHEMA = new Set(['42P01', '42703', '42804', '42883', '42P10', '23502', '23514']);
+
 function isOtherSchema(error: unknown): boolean {
-  return ['42P01', '42703', '42804', '23502'].includes(String((error as { code?: unknown }).code));
+  return OTHER_SCHEMA.has(String((error as { code?: unknown }).code));
 }
 
 async function countMigrations(queries: Queries): Promise<number> {
   const row = await queries.get<{ done: number | null }>(sql`select max(number) as done from plane_migrations`);
   return row?.done ?? 0;
+}
+
+async function readLeast(queries: Queries, number: number): Promise<number | null> {
+  const row = await queries.get<{ least: number | null }>(
+    sql`select least from plane_migrations where number = ${number}`,
+  );
+  return row?.least ?? null;
 }
 
 function toQueries(session: Pick<SqlSession, 'query'>): Queries {
@@ -123,11 +132,13 @@ async function migrate(transaction: <T>(work: (tx: SqlSession) => Promise<T>) =>
       'create table if not exists plane_migrations (number integer primary key, applied_at bigint not null)',
     );
     const done = await countMigrations(queries);
-    if (done > MIGRATIONS.length) throw databaseNewer();
+    if (done > MIGRATIONS.length) requireKnown({ done, least: await readLeast(queries, done) });
     for (const [at, text] of MIGRATIONS.entries()) {
       if (at < done) continue;
       for (const statement of text.split(';')) if (statement.trim() !== '') await session.query(statement);
       await queries.run(sql`insert into plane_migrations (number, applied_at) values (${at + 1}, ${Date.now()})`);
     }
+    if (done < MIGRATIONS.length)
+      await queries.run(sql`update plane_migrations set least = ${LEAST_KNOWN} where number = ${MIGRATIONS.length}`);
   });
 }

@@ -8,7 +8,7 @@ import { notFound, PlaneError } from '../errors.ts';
 import { toMembers } from './db.ts';
 import type { Db, Queries } from './db.ts';
 import { holdFolder } from './hold.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { LEAST_KNOWN, MIGRATIONS, requireKnown } from './migrations.ts';
 import { sql, toText } from './sql.ts';
 import type { Sql } from './sql.ts';
 
@@ -138,7 +138,11 @@ function toOwnError(error: unknown): unknown {
 function countMigrations(native: SqliteDatabase): number {
   const [row] = native.prepare<{ done: number | null }>('select max(number) as done from plane_migrations').all();
   const done = row?.done ?? 0;
-  if (done > MIGRATIONS.length) throw databaseNewer();
+  if (done <= MIGRATIONS.length) return done;
+  const [newest] = native
+    .prepare<{ least: number | null }>('select least from plane_migrations where number = ?')
+    .all(done);
+  requireKnown({ done, least: newest?.least ?? null });
   return done;
 }
 
@@ -161,6 +165,8 @@ function migrate(native: SqliteDatabase): void {
       const insert = sql`insert into plane_migrations (number, applied_at) values (${at + 1}, ${Date.now()})`;
       native.prepare(toText(insert, () => '?')).run(...insert.values);
     }
+    if (done < MIGRATIONS.length)
+      native.prepare('update plane_migrations set least = ? where number = ?').run(LEAST_KNOWN, MIGRATIONS.length);
   });
 }
 
@@ -169,11 +175,4 @@ export function storeFull(cause: Error): PlaneError {
   const message =
     'The disk of the control plane is full, so nothing new can be stored. Whoever runs it frees some space there.';
   return new PlaneError('store_unavailable', message, { cause, headers: { 'retry-after': '60' } });
-}
-
-export function databaseNewer(): PlaneError {
-  return new PlaneError(
-    'database_newer',
-    'The database was written by a later version of the control plane. Start that one.',
-  );
 }

@@ -21,7 +21,7 @@ export const resetPassword = defineVerb({
     return {
       data,
       human: ({ bold }) => `The new password of ${data.email}: ${bold(data.password)}`,
-      hint: 'It is shown once. Every browser and command line of the person is signed out.',
+      hint: 'It is shown once. The person is signed out everywhere; its tokens and its link with a provider are gone.',
     };
   },
 });

@@ -29,13 +29,17 @@ export async function servePlane({ folder, port, mayAsk }: ServeOptions, context
   try {
     await open(() => plane.listen());
     const url = plane.publicUrl();
-    const hasOwner = (await hasPeople(plane)) || (mayAsk && (await signUpFirst(plane, context)));
+    const { hasPeople, signup } = await readMethods(plane);
+    const isByProvider = signup === 'provider';
+    const hasOwner = hasPeople || (mayAsk && !isByProvider && (await signUpFirst(plane, context)));
     return {
       data: { url, data_dir: folder, has_owner: hasOwner },
       human: ({ green, bold }: Style) =>
         [
           `${green('Control plane')} ${bold(url)}`,
-          ...(hasOwner ? [] : [`  Nobody has signed up yet. The first to do so owns it: ${url}/signup`]),
+          ...(hasOwner
+            ? []
+            : [`  Nobody has signed up yet. The first to do so owns it: ${url}/${isByProvider ? 'login' : 'signup'}`]),
           `  Sign in from a terminal: svc login --endpoint ${url}`,
           `  Its data: ${folder}`,
         ].join('\n'),
@@ -53,7 +57,14 @@ const TRIES = 3;
 
 /** What a person may set of it; where it listens and what it keeps are the folder's. */
 function pickOwn(env: Context['env']): NodeJS.ProcessEnv {
-  const names = ['SVC_LOG_LEVEL', 'SVC_PLANE_URL', 'PLANE_TRUST_PROXY', 'PLANE_TUNNEL_DOMAIN'];
+  const names = [
+    'SVC_LOG_LEVEL',
+    'SVC_PLANE_URL',
+    'PLANE_TRUST_PROXY',
+    'PLANE_TUNNEL_DOMAIN',
+    'PLANE_PASSWORD_SIGNUP',
+    'PLANE_OPEN_ORGANIZATIONS',
+  ];
   return Object.fromEntries(
     Object.entries(env).filter(([name, value]) => value && (names.includes(name) || name.startsWith('PLANE_OIDC_'))),
   );
@@ -72,10 +83,9 @@ async function ask(plane: Plane, path: string, init: RequestInit = {}): Promise<
   return plane.app.fetch(new Request(plane.publicUrl() + path, init));
 }
 
-async function hasPeople(plane: Plane): Promise<boolean> {
+async function readMethods(plane: Plane): Promise<{ hasPeople: boolean; signup: string }> {
   const answer = await ask(plane, '/api/v1/auth/methods');
-  const { signup } = (await answer.json()) as { signup?: unknown };
-  return signup !== 'open';
+  return (await answer.json()) as { hasPeople: boolean; signup: string };
 }
 
 /** False: the person left it for later. */
