@@ -124,6 +124,14 @@ describe('a built-in scorer', () => {
       PASSES,
     ],
     [
+      'json-schema: what it may not be, of any type',
+      {
+        output: { role: 'admin' },
+        scorer: { type: 'json-schema', schema: { properties: { role: { not: { const: 'admin' } } } } },
+      },
+      fails('role is what it may not be.'),
+    ],
+    [
       'json-schema: what does not fit, with its place',
       {
         output: { order: { total: 'three' } },

@@ -112,6 +112,7 @@ describe('cases', () => {
     [{ scorers: [{ type: 'regex', pattern: '(a)\\1' }] }, 'scorers.0'],
     [{ scorers: [{ type: 'regex', pattern: '(' }] }, 'scorers.0'],
     [{ scorers: [{ type: 'json-schema', schema: { type: 'nothing' } }] }, 'scorers.0'],
+    [{ scorers: [{ type: 'json-schema', schema: { patternProperties: { 'a(?=b)': {} } } }] }, 'scorers.0'],
     [{ scorers: [{ type: 'exact' }, { type: 'exact' }] }, '"exact"'],
     [{ scorers: [{ type: 'tokens' }] }, 'maxInput'],
     [{ scorers: [{ type: 'guess' }] }, 'scorers'],

@@ -13,7 +13,7 @@ let names = 0;
 let openBox: OpenBox;
 
 /** What does not fit it is a hit: amounts over ten. */
-const SMALL = { kind: 'schema', schema: { type: 'object', properties: { amount: { type: 'number', maximum: 10 } } } };
+const SMALL = { kind: 'schema', schema: { properties: { amount: { type: 'number', maximum: 10 } } } };
 
 interface Waiting {
   approvalId: string;

@@ -93,6 +93,12 @@ describe('rules', () => {
   test.each([
     ['a pattern that is none', { check: { kind: 'regex', pattern: '(' } }, 'check.pattern'],
     ['a pattern with a lookahead', { check: { kind: 'regex', pattern: 'a(?=b)' } }, 'check.pattern'],
+    ['a schema that is none', { check: { kind: 'schema', schema: { type: 'nothing' } } }, 'check.schema'],
+    [
+      'a schema of which a part would be left out',
+      { check: { kind: 'schema', schema: { not: { pattern: 'a(?=b)' } } } },
+      'check.schema',
+    ],
     ['a mask over what has no place', { check: { kind: 'length', max: 3 }, action: 'mask' }, 'action'],
     ['a length of nothing', { check: { kind: 'length' } }, 'check'],
     ['a side twice', { sides: ['agent-input', 'agent-input'] }, 'sides'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { compileLinear } from '../linear-pattern.ts';
 import { BoxError } from '../errors.ts';
-import { explainJsonSchema } from '../schema/given-schema.ts';
+import { compileJsonSchema } from '../schema/json-schema/compile.ts';
 
 const NAME = z
   .string()
@@ -150,7 +150,7 @@ export async function requireScorers(
     const place = `${member}.${index}`;
     if (names.has(name)) throw refused(place, `Two of "${member}" are named "${name}". Give one of them a "name".`);
     names.add(name);
-    const problem = await explainScorer(scorer, known);
+    const problem = explainScorer(scorer, known);
     if (problem !== undefined) throw refused(place, `"${place}" cannot be asked: ${problem}`);
   }
 }
@@ -168,11 +168,11 @@ export function compileScorer({ pattern, ignoreCase }: ScorerOf<'regex'>) {
 
 // --- internal ---
 
-async function explainScorer(scorer: Scorer, known: KnownScorers): Promise<string | undefined> {
+function explainScorer(scorer: Scorer, known: KnownScorers): string | undefined {
   if (scorer.type === 'code' && !known.has(scorer.scorer)) return toUnknown(scorer.scorer, known.names());
   if (scorer.type === 'regex' && !compileScorer(scorer))
     return 'its pattern is no regular expression without lookaround and references to groups.';
-  if (scorer.type === 'json-schema') return explainJsonSchema(scorer.schema);
+  if (scorer.type === 'json-schema') return explainSchema(scorer.schema);
   if (
     scorer.type === 'tokens' &&
     [scorer.maxInput, scorer.maxOutput, scorer.maxTotal].every((max) => max === undefined)
@@ -186,6 +186,16 @@ async function explainScorer(scorer: Scorer, known: KnownScorers): Promise<strin
   )
     return 'it needs "calls" or "forbidden".';
   return undefined;
+}
+
+/** Answers are held to all of a schema, or to none. */
+function explainSchema(schema: Record<string, unknown>): string | undefined {
+  try {
+    compileJsonSchema(schema);
+    return undefined;
+  } catch (error) {
+    return `its schema is not understood: ${(error as Error).message}.`;
+  }
 }
 
 function toUnknown(name: string, known: readonly string[]): string {

@@ -29,7 +29,8 @@ export const UsableCheck = Check.superRefine((check, context) => {
   try {
     toHow(check);
   } catch (error) {
-    context.addIssue({ code: 'custom', path: ['pattern'], message: (error as Error).message });
+    const path = [check.kind === 'schema' ? 'schema' : 'pattern'];
+    context.addIssue({ code: 'custom', path, message: (error as Error).message });
   }
 }).describe('What is a hit');
 

@@ -1,5 +1,4 @@
-import { fromJsonSchema } from '../schema/given-schema.ts';
-import { parseWith } from '../schema/schema.ts';
+import { compileJsonSchema } from '../schema/json-schema/compile.ts';
 import type { OwnCheck } from './author-check.ts';
 import type { CreateFinder } from './checks/finder.ts';
 import { findInjection } from './checks/injection.ts';
@@ -194,17 +193,23 @@ function findLength(length: number, { max = Infinity, min = 0 }: { max?: number;
   return length < min ? `${length} characters, of which there must be ${min}` : undefined;
 }
 
+/** Names in the reason are those of the schema: what is judged is not quoted. */
 function createSchemaJudge(schema: Record<string, unknown>): Judge {
-  let made: ReturnType<typeof fromJsonSchema> | undefined;
-  return async ({ text, value }) => {
+  const judge = compileSchema(schema);
+  return ({ text, value }) => {
     const parsed = value === undefined ? parseJson(text) : { value };
     if (!parsed) return 'It is no JSON';
-    made ??= fromJsonSchema(schema);
-    const result = await parseWith(await made, parsed.value);
-    if (result.ok) return undefined;
-    const [issue] = result.issues;
-    return `${issue?.path.join('.') || 'The value'} does not fit the schema`;
+    const found = judge(parsed.value);
+    return found && `${found.path.join('.') || 'The value'} does not fit the schema`;
   };
+}
+
+function compileSchema(schema: Record<string, unknown>): ReturnType<typeof compileJsonSchema> {
+  try {
+    return compileJsonSchema(schema);
+  } catch (error) {
+    throw new Error(`The schema is not understood: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function parseJson(text: string): { value: unknown } | undefined {

@@ -18,18 +18,6 @@ export async function fromJsonSchema(schema: JsonSchema): Promise<AnySchema> {
   }
 }
 
-/** Why answers cannot be held to a JSON Schema here. Undefined: they can. */
-export async function explainJsonSchema(schema: JsonSchema): Promise<string | undefined> {
-  const { fromJSONSchema } = await import('zod');
-  if (countParts(schema, schema, new Map()) > MOST_PARTS) return `its schema has more than ${MOST_PARTS} parts.`;
-  try {
-    fromJSONSchema(schema as never);
-    return undefined;
-  } catch (error) {
-    return `its schema is not understood: ${(error as Error).message}`;
-  }
-}
-
 // --- internal ---
 
 /** A check may look at as many: two alternatives that each refer to two more are twice as many at each level. */

@@ -1,6 +1,5 @@
 import { toCanonicalText } from '../../json-value.ts';
-import { fromJsonSchema } from '../../schema/given-schema.ts';
-import { parseWith } from '../../schema/schema.ts';
+import { compileJsonSchema } from '../../schema/json-schema/compile.ts';
 import { compileScorer } from '../scorer.ts';
 import type { ScorerOf } from '../scorer.ts';
 import { requireExpected, shorten, toVerdict } from './verdict.ts';
@@ -38,12 +37,9 @@ export function scoreRegex(scorer: ScorerOf<'regex'>, { observed }: Subject): Ve
   );
 }
 
-export async function scoreJsonSchema({ schema }: ScorerOf<'json-schema'>, subject: Subject): Promise<Verdict> {
-  const value = readValue(subject, undefined);
-  const parsed = await parseWith(await fromJsonSchema(schema), value);
-  if (parsed.ok) return { score: 1, passed: true };
-  const said = parsed.issues.slice(0, 3).map(({ path, message }) => `${path.join('.') || 'The output'}: ${message}`);
-  return { score: 0, passed: false, note: said.join('; ') };
+export function scoreJsonSchema({ schema }: ScorerOf<'json-schema'>, subject: Subject): Verdict {
+  const found = compileJsonSchema(schema)(readValue(subject, undefined));
+  return toVerdict(!found, () => `${found?.path.join('.') || 'The output'} ${found?.why}.`);
 }
 
 export function scoreNumeric({ path, tolerance, relative }: ScorerOf<'numeric'>, subject: Subject): Verdict {

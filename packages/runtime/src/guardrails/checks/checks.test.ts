@@ -109,6 +109,13 @@ describe('checks of the whole', () => {
     expect(await blockedBy({ kind: 'schema', schema }, '{"n":1}')).toBeUndefined();
     expect(await blockedBy({ kind: 'schema', schema }, '{"n":"x"}')).toBe('n does not fit the schema');
     expect(await blockedBy({ kind: 'schema', schema }, 'no')).toBe('It is no JSON');
+    const closed = { not: { required: ['admin'] }, additionalProperties: { type: 'number' } };
+    expect(await blockedBy({ kind: 'schema', schema: closed }, '{"n":1}')).toBeUndefined();
+    expect(await blockedBy({ kind: 'schema', schema: closed }, '{"admin":1}')).toBe(
+      'The value does not fit the schema',
+    );
+    // A name that the text has made up is a part of the text.
+    expect(await blockedBy({ kind: 'schema', schema: closed }, '{"Rosebud":"x"}')).toBe('* does not fit the schema');
   });
 
   test('a check that fails blocks, unless its rule lets pass what it cannot check', async () => {
