@@ -12,15 +12,26 @@ const LOOKS: Record<Look, string> = {
 export interface ButtonProps extends ComponentProps<'button'> {
   look?: Look;
   small?: boolean;
-  /** Under way: it cannot be pressed again. */
+  /** Under way: it cannot be pressed again. Given at all, also a double click presses it once. */
   busy?: boolean;
 }
 
-export function Button({ look = 'plain', small, busy, className = '', disabled, children, ...rest }: ButtonProps) {
+export function Button({
+  look = 'plain',
+  small,
+  busy,
+  className = '',
+  disabled,
+  children,
+  onClick,
+  ...rest
+}: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
+      // What is under way is known a moment after the first click.
+      onClick={busy === undefined ? onClick : (event) => event.detail < 2 && onClick?.(event)}
       disabled={disabled === true || busy === true}
       aria-busy={busy || undefined}
       className={`inline-flex items-center justify-center gap-1.5 rounded border font-medium whitespace-nowrap disabled:opacity-60 ${small ? 'px-2 py-0.5 text-xs' : 'px-3 py-1.5'} ${LOOKS[look]} ${className}`}

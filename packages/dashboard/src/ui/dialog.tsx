@@ -11,12 +11,14 @@ export interface DialogProps {
 }
 
 /**
- * The browser's own dialog: it keeps the focus and gives it back, closes at Escape, and what is behind cannot be reached.
- * It is open for as long as it is rendered.
+ * The browser's own dialog: it keeps the focus and gives it back, closes at Escape and at a click outside of
+ * it, and what is behind cannot be reached. It is open for as long as it is rendered.
  */
 export function Dialog({ title, onClose, actions, wide, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  // Whoever marks a text in it may end outside of it: a press that closes it begins there too.
+  const isPressedBehind = useRef(false);
   useEffect(() => {
     const before = document.activeElement;
     ref.current?.showModal();
@@ -33,8 +35,12 @@ export function Dialog({ title, onClose, actions, wide, children }: DialogProps)
         event.preventDefault();
         onClose();
       }}
-      onClick={(event) => {
-        if (event.target === ref.current) onClose();
+      onPointerDown={({ target }) => {
+        isPressedBehind.current = target === ref.current;
+      }}
+      onClick={({ target, detail }) => {
+        // The second click of the two that opened it is none.
+        if (target === ref.current && isPressedBehind.current && detail < 2) onClose();
       }}
     >
       <div className="p-5">

@@ -1,16 +1,14 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { CollectionForm } from '../knowledge/collection-form.tsx';
 import { useFollowWork } from '../../api/follow-work.ts';
 import { IndexState } from '../knowledge/index-state.tsx';
@@ -103,7 +101,7 @@ function Detail({ collection }: { collection: CollectionDetail }) {
       {asked === 'add' && <AddDocument name={name} onClose={close} />}
       {asked === 'change' && <CollectionForm collection={collection} onClose={close} />}
       {asked === 'reindex' && <Reindex collection={collection} onClose={close} />}
-      {asked === 'delete' && <Delete collection={collection} onClose={close} />}
+      {asked === 'delete' && <DeleteThis collection={collection} onClose={close} />}
     </Page>
   );
 }
@@ -112,22 +110,11 @@ function amount(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-function Delete({ collection: { name, counts }, onClose }: { collection: CollectionDetail; onClose(): void }) {
-  const navigate = useNavigate();
+function DeleteThis({ collection: { name, counts }, onClose }: { collection: CollectionDetail; onClose(): void }) {
   const remove = useLeave('rag.collections.delete');
   return (
-    <Confirm
-      title={`Delete ${name}?`}
-      verb="Delete"
-      danger
-      onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ name });
-        toast(`${name} is deleted.`);
-        await navigate({ to: '/knowledge' as never });
-      }}
-    >
+    <Delete name={name} to="/knowledge" onDelete={() => remove.mutateAsync({ name })} onClose={onClose}>
       {amount(counts.documents, 'document')} and their vectors go with it. What searches it is refused from then on.
-    </Confirm>
+    </Delete>
   );
 }

@@ -5,13 +5,12 @@ import { useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ChooseFiles } from '../../ui/choose-files.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { List } from '../../ui/list.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { STATE_TONES } from './document.ts';
 import type { Document, State } from './document.ts';
 
@@ -81,7 +80,7 @@ export function Documents({ name, onFiles }: { name: string; onFiles(files: read
           </Empty>
         }
       />
-      {leaving && <Delete name={name} document={leaving} onClose={() => setLeaving(undefined)} />}
+      {leaving && <DeleteThis name={name} document={leaving} onClose={() => setLeaving(undefined)} />}
     </>
   );
 }
@@ -114,20 +113,11 @@ const COLUMNS: readonly Column<Document>[] = [
   { title: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
 ];
 
-function Delete({ name, document: { id }, onClose }: { name: string; document: Document; onClose(): void }) {
+function DeleteThis({ name, document: { id }, onClose }: { name: string; document: Document; onClose(): void }) {
   const remove = useChange('rag.documents.delete');
   return (
-    <Confirm
-      title={`Delete ${id}?`}
-      verb="Delete"
-      danger
-      onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ name, id });
-        toast(`${id} is deleted.`);
-      }}
-    >
+    <Delete name={id} onDelete={() => remove.mutateAsync({ name, id })} onClose={onClose}>
       Searches do not find it any more.
-    </Confirm>
+    </Delete>
   );
 }

@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -17,13 +17,13 @@ import { NewConnection } from './new-connection.tsx';
 export default function Connections() {
   const mayWrite = useMay()('connections:write');
   const connections = useList('connections.list', {});
-  const [isOpen, setOpen] = useState(false);
+  const [{ create }, change] = useSearchState();
   return (
     <Page
       title="Connections"
       actions={
         mayWrite && (
-          <Button look="primary" onClick={() => setOpen(true)}>
+          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
             New connection
           </Button>
         )
@@ -41,7 +41,7 @@ export default function Connections() {
           </Empty>
         }
       />
-      {isOpen && <NewConnection onClose={() => setOpen(false)} />}
+      {create === '1' && mayWrite && <NewConnection onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

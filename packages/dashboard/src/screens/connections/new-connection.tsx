@@ -42,7 +42,8 @@ function Form({ providers, onClose }: { providers: readonly Provider[]; onClose(
     if (!provider || !draft) return;
     const { id } = await create.mutateAsync(toInput(provider, draft));
     onClose();
-    await navigate({ to: `/connections/${id}` as never });
+    // In place of the dialog: back leads to the list.
+    await navigate({ to: `/connections/${id}` as never, replace: true });
   };
   const isMissing = (name: keyof Draft) => !draft || String(draft[name]).trim() === '';
   return (

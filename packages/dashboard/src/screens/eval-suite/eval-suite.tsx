@@ -1,15 +1,13 @@
 import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useNavigate } from '@tanstack/react-router';
 import { useCall, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { Value } from '../../ui/value.tsx';
 import { EvalRuns } from '../evals/eval-runs.tsx';
 import { SuiteForm } from '../evals/suite-form.tsx';
@@ -86,28 +84,23 @@ function Detail({ suite }: { suite: Suite }) {
       />
       {asked === 'launch' && <Launch suite={suite} onClose={close} />}
       {asked === 'change' && <SuiteForm suite={suite} onClose={close} />}
-      {asked === 'delete' && <Delete suite={suite} onClose={close} />}
+      {asked === 'delete' && <DeleteThis suite={suite} onClose={close} />}
     </Page>
   );
 }
 
-function Delete({ suite: { id, name }, onClose }: { suite: Suite; onClose(): void }) {
-  const navigate = useNavigate();
+function DeleteThis({ suite: { id, name }, onClose }: { suite: Suite; onClose(): void }) {
   const remove = useLeave('evals.suites.delete');
   return (
-    <Confirm
-      title={`Delete ${name}?`}
-      verb="Delete"
-      danger
+    <Delete
+      name={name}
+      done="The suite is deleted."
+      to="/evals"
+      onDelete={() => remove.mutateAsync({ id })}
       onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ id });
-        toast('The suite is deleted.');
-        await navigate({ to: '/evals' as never });
-      }}
     >
       Its cases and its runs stay.
-    </Confirm>
+    </Delete>
   );
 }
 

@@ -4,14 +4,13 @@ import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { toast } from '../../ui/toast.tsx';
 import type { Case } from './case-draft.ts';
 import { CaseForm } from './case-form.tsx';
 
@@ -58,7 +57,7 @@ export function CaseList() {
         }
       />
       {mayWrite && opened !== undefined && <Opened id={opened} onClose={() => change({ case: undefined })} />}
-      {removed && <Delete of={removed} onClose={() => setRemoved(undefined)} />}
+      {removed && <DeleteThis of={removed} onClose={() => setRemoved(undefined)} />}
     </>
   );
 }
@@ -71,21 +70,17 @@ function Opened({ id, onClose }: { id: string; onClose(): void }) {
   return found.data ? <CaseForm key={id} of={found.data} onClose={onClose} /> : null;
 }
 
-function Delete({ of: { id, name }, onClose }: { of: Case; onClose(): void }) {
+function DeleteThis({ of: { id, name }, onClose }: { of: Case; onClose(): void }) {
   const remove = useChange('evals.cases.delete');
   return (
-    <Confirm
-      title={`Delete “${name}”?`}
-      verb="Delete"
-      danger
+    <Delete
+      name={`“${name}”`}
+      done="The case is deleted."
+      onDelete={() => remove.mutateAsync({ id })}
       onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ id });
-        toast('The case is deleted.');
-      }}
     >
       It is in no suite any more. Runs keep what they have of it.
-    </Confirm>
+    </Delete>
   );
 }
 

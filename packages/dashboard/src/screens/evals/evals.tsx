@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
@@ -22,17 +21,16 @@ type Suite = OperationOutput<'evals.suites.list'>['items'][number];
 /** The suites with what came of them last, all cases, and all runs. */
 export default function Evals() {
   const mayWrite = useMay()('evals:write');
-  const [{ tab = 'suites' }, change] = useSearchState();
-  const [made, setMade] = useState<'case' | 'suite'>();
-  const close = () => setMade(undefined);
+  const [{ tab = 'suites', create }, change] = useSearchState();
+  const close = () => change({ create: undefined });
   return (
     <Page
       title="Evals"
       actions={
         mayWrite && (
           <>
-            <Button onClick={() => setMade('case')}>New case</Button>
-            <Button look="primary" onClick={() => setMade('suite')}>
+            <Button onClick={() => change({ create: 'case' }, 'push')}>New case</Button>
+            <Button look="primary" onClick={() => change({ create: 'suite' }, 'push')}>
               New suite
             </Button>
           </>
@@ -49,8 +47,8 @@ export default function Evals() {
           { id: 'runs', title: 'Runs', content: () => <EvalRuns /> },
         ]}
       />
-      {made === 'case' && <CaseForm onClose={close} />}
-      {made === 'suite' && <SuiteForm onClose={close} />}
+      {create === 'case' && mayWrite && <CaseForm onClose={close} />}
+      {create === 'suite' && mayWrite && <SuiteForm onClose={close} />}
     </Page>
   );
 }

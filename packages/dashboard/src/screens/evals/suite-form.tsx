@@ -24,7 +24,8 @@ export function SuiteForm({ suite, onClose }: { suite?: Suite; onClose(): void }
     const made = await (suite ? update.mutateAsync({ id: suite.id, ...given }) : create.mutateAsync(given));
     toast(suite ? 'The suite is changed.' : 'The suite is made.');
     onClose();
-    if (made.name !== suite?.name) await navigate({ to: `/evals/suites/${made.name}` as never });
+    // In place of the dialog: back leads to the list.
+    if (made.name !== suite?.name) await navigate({ to: `/evals/suites/${made.name}` as never, replace: true });
   };
   const text = (member: TextMember, label: string, hint?: string) => (
     <Field label={label} {...(hint === undefined ? {} : { hint })}>

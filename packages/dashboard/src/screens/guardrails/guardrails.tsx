@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
@@ -13,14 +12,13 @@ import { TryRuns } from './try-runs.tsx';
 /** The rules about what may pass, what they say of a text, and what they have found. */
 export default function Guardrails() {
   const mayWrite = useMay()('guardrails:write');
-  const [{ rule, run, tab = rule === undefined ? 'rules' : 'hits' }, change] = useSearchState();
-  const [isNew, setNew] = useState(false);
+  const [{ rule, run, create, tab = rule === undefined ? 'rules' : 'hits' }, change] = useSearchState();
   return (
     <Page
       title="Guardrails"
       actions={
         mayWrite && (
-          <Button look="primary" onClick={() => setNew(true)}>
+          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
             New rule
           </Button>
         )
@@ -39,7 +37,7 @@ export default function Guardrails() {
           { id: 'hits', title: 'Hits', content: () => <Hits /> },
         ]}
       />
-      {isNew && <RuleForm onClose={() => setNew(false)} />}
+      {create === '1' && mayWrite && <RuleForm onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

@@ -3,14 +3,13 @@ import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { useOrder } from './use-order.ts';
 import { RuleForm } from './rule-form.tsx';
 import { ACTION_TONES, labelOf, scopeOf, summaryOf } from './rule.ts';
@@ -107,7 +106,7 @@ export function Rules() {
         }
       />
       {asked?.what === 'change' && <RuleForm rule={asked.rule} onClose={close} />}
-      {asked?.what === 'delete' && <Delete rule={asked.rule} onClose={close} />}
+      {asked?.what === 'delete' && <DeleteThis rule={asked.rule} onClose={close} />}
     </>
   );
 }
@@ -148,20 +147,11 @@ const COLUMNS: readonly Column<Rule>[] = [
   { title: 'Of', wide: true, cell: ({ attachment }) => <bdi>{scopeOf(attachment)}</bdi> },
 ];
 
-function Delete({ rule: { id, name }, onClose }: { rule: Rule; onClose(): void }) {
+function DeleteThis({ rule: { id, name }, onClose }: { rule: Rule; onClose(): void }) {
   const remove = useChange('guardrails.delete');
   return (
-    <Confirm
-      title={`Delete “${name}”?`}
-      verb="Delete"
-      danger
-      onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ id });
-        toast(`${name} is deleted.`);
-      }}
-    >
+    <Delete name={`“${name}”`} onDelete={() => remove.mutateAsync({ id })} onClose={onClose}>
       What it looks for passes from now on. What it has found stays listed.
-    </Confirm>
+    </Delete>
   );
 }

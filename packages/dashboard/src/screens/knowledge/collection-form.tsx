@@ -44,7 +44,8 @@ export function CollectionForm({ collection, onClose }: { collection?: Collectio
       chunking,
     });
     onClose();
-    await navigate({ to: `/knowledge/${name.trim()}` as never });
+    // In place of the dialog: back leads to the list.
+    await navigate({ to: `/knowledge/${name.trim()}` as never, replace: true });
   };
   return (
     <FormDialog

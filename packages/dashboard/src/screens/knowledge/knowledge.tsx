@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -17,14 +17,14 @@ import type { Collection } from './index-state.tsx';
 export default function Knowledge() {
   const mayAdmin = useMay()('rag:admin');
   const collections = useList('rag.collections.list', {});
-  const [isOpen, setOpen] = useState(false);
+  const [{ create }, change] = useSearchState();
   useFollowWork('rag', collections.items?.some(({ index }) => index.state !== 'ready') ?? false);
   return (
     <Page
       title="Knowledge"
       actions={
         mayAdmin && (
-          <Button look="primary" onClick={() => setOpen(true)}>
+          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
             New collection
           </Button>
         )
@@ -42,7 +42,7 @@ export default function Knowledge() {
           </Empty>
         }
       />
-      {isOpen && <CollectionForm onClose={() => setOpen(false)} />}
+      {create === '1' && mayAdmin && <CollectionForm onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useLeave } from '../../api/queries.ts';
 import { usePathParams, useSearchState } from '../../app/search.ts';
@@ -7,6 +6,7 @@ import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -75,7 +75,7 @@ function Detail({ prompt }: { prompt: PromptDetail }) {
       />
       <UsedBy prompt={prompt} />
       {asked === 'rollback' && <RollBack prompt={prompt} onClose={close} />}
-      {asked === 'delete' && <Delete id={id} name={name} onClose={close} />}
+      {asked === 'delete' && <DeleteThis id={id} name={name} onClose={close} />}
       {asked === 'rename' && <Rename prompt={prompt} onClose={close} />}
     </Page>
   );
@@ -98,22 +98,17 @@ function RollBack({ prompt: { id }, onClose }: { prompt: PromptDetail; onClose()
   );
 }
 
-function Delete({ id, name, onClose }: { id: string; name: string; onClose(): void }) {
-  const navigate = useNavigate();
+function DeleteThis({ id, name, onClose }: { id: string; name: string; onClose(): void }) {
   const remove = useLeave('prompts.delete');
   return (
-    <Confirm
-      title={`Delete “${name}”?`}
-      verb="Delete"
-      danger
+    <Delete
+      name={`“${name}”`}
+      done="The prompt was deleted."
+      to="/prompts"
+      onDelete={() => remove.mutateAsync({ id })}
       onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ id });
-        toast('The prompt was deleted.');
-        await navigate({ to: '/prompts' as never });
-      }}
     >
       All its versions go with it. An agent whose instructions it holds is given those of its code again.
-    </Confirm>
+    </Delete>
   );
 }

@@ -22,7 +22,8 @@ export function NewPrompt({ onClose }: { onClose(): void }) {
     const owner = ownerKind === 'workspace' ? {} : { ownerName };
     const { id } = await create.mutateAsync({ ownerKind, ...owner, key, name, text });
     onClose();
-    await navigate({ to: `/prompts/${id}` as never });
+    // In place of the dialog: back leads to the list.
+    await navigate({ to: `/prompts/${id}` as never, replace: true });
   };
   return (
     <FormDialog

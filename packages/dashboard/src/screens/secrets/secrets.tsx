@@ -4,7 +4,7 @@ import { useCall, useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
@@ -71,7 +71,7 @@ export default function Secrets() {
       />
       {create === '1' && may('secrets:write') && <Write onClose={close} />}
       {rotate && may('secrets:rotate') && <Write key={rotate} name={rotate} onClose={close} />}
-      {deleted !== undefined && <Delete name={deleted} onClose={() => setDeleted(undefined)} />}
+      {deleted !== undefined && <DeleteThis name={deleted} onClose={() => setDeleted(undefined)} />}
     </Page>
   );
 }
@@ -135,20 +135,11 @@ function LastRead({ name }: { name: string }) {
   );
 }
 
-function Delete({ name, onClose }: { name: string; onClose(): void }) {
+function DeleteThis({ name, onClose }: { name: string; onClose(): void }) {
   const remove = useChange('secrets.delete');
   return (
-    <Confirm
-      title={`Delete ${name}?`}
-      verb="Delete"
-      danger
-      onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ name });
-        toast(`${name} is deleted.`);
-      }}
-    >
+    <Delete name={name} onDelete={() => remove.mutateAsync({ name })} onClose={onClose}>
       Code that reads it fails from then on, and its value is not to be had again.
-    </Confirm>
+    </Delete>
   );
 }

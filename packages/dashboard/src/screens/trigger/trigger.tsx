@@ -1,5 +1,4 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
@@ -7,6 +6,7 @@ import { usePathParams } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
 import { toast, toastFailure } from '../../ui/toast.tsx';
@@ -122,7 +122,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
           Calls that are signed with it are refused from now on.
         </Confirm>
       )}
-      {asked === 'delete' && <Delete trigger={trigger} onClose={close} />}
+      {asked === 'delete' && <DeleteThis trigger={trigger} onClose={close} />}
     </Page>
   );
 }
@@ -144,24 +144,13 @@ const SAID: Record<Trigger['kind'], Partial<Record<Trigger['state'], string>>> =
   },
 };
 
-function Delete({ trigger: { id, name, kind }, onClose }: { trigger: TriggerDetail; onClose(): void }) {
-  const navigate = useNavigate();
+function DeleteThis({ trigger: { id, name, kind }, onClose }: { trigger: TriggerDetail; onClose(): void }) {
   const remove = useLeave('triggers.delete');
   return (
-    <Confirm
-      title={`Delete “${name}”?`}
-      verb="Delete"
-      danger
-      onClose={onClose}
-      onConfirm={async () => {
-        await remove.mutateAsync({ id });
-        toast(`${name} is deleted.`);
-        await navigate({ to: '/triggers' as never });
-      }}
-    >
+    <Delete name={`“${name}”`} to="/triggers" onDelete={() => remove.mutateAsync({ id })} onClose={onClose}>
       {kind === 'poll'
         ? 'It asks for nothing any more. Its deliveries, and what it has seen, go with it; their runs stay.'
         : 'Its address lets nothing in any more. Its secrets and its deliveries go with it; their runs stay.'}
-    </Confirm>
+    </Delete>
   );
 }

@@ -34,7 +34,8 @@ export function TriggerForm({ trigger, onClose }: { trigger?: Trigger; onClose()
     });
     setSecret('');
     onClose();
-    await navigate({ to: `/triggers/${id}` as never });
+    // In place of the dialog: back leads to the list.
+    await navigate({ to: `/triggers/${id}` as never, replace: true });
   };
   return (
     <FormDialog

@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
@@ -16,13 +16,13 @@ import type { Trigger } from './trigger-state.tsx';
 export default function Triggers() {
   const mayWrite = useMay()('triggers:write');
   const triggers = useList('triggers.list', {});
-  const [isOpen, setOpen] = useState(false);
+  const [{ create }, change] = useSearchState();
   return (
     <Page
       title="Triggers"
       actions={
         mayWrite && (
-          <Button look="primary" onClick={() => setOpen(true)}>
+          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
             New trigger
           </Button>
         )
@@ -40,7 +40,7 @@ export default function Triggers() {
           </Empty>
         }
       />
-      {isOpen && <TriggerForm onClose={() => setOpen(false)} />}
+      {create === '1' && mayWrite && <TriggerForm onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }
