@@ -13,7 +13,7 @@ import type { RunWhy } from './why.ts';
 const operation = operationsOf<{ activity: Cancellations; exports: RunExports; runs: Runs; why: RunWhy }>();
 
 /** What the activity log has of the cancels of a run. */
-interface Cancellations {
+export interface Cancellations {
   list(
     filter: { operation: string; target: string },
     page: { limit: number },

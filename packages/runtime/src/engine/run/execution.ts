@@ -213,8 +213,7 @@ export class Execution implements Turn {
     // Its end is on its way to the journal: whoever waits for it is notified, as of any other.
     if (this.#appender.isSending && isEnd(this.#written.patch)) return this.#appender.settled();
     this.#leave('parked', { reason: new Error('The box is shutting down.') });
-    const patch = { release: true, ...this.#rowChanges.take() };
-    await this.#appender.sendLast(patch, () => this.#calls.takeNewHooks());
+    await this.#appender.sendLast({ release: true, ...this.#rowChanges.take() }, () => this.#calls.takeNewHooks());
   }
 
   // --- internal: turns ---
@@ -378,7 +377,7 @@ export class Execution implements Turn {
     runOutside(() => {
       this.#leave('blocked', { reason: new Error(mismatch.message) });
       // A crash before this append finds the same mismatch again.
-      this.#appender.sendLast(patch, () => this.#calls.takeNewHooks()).catch(noop);
+      this.#appender.sendLast(patch, () => this.#calls.takeNewHooks()).catch(() => {});
     });
   }
 
@@ -399,4 +398,3 @@ export class Execution implements Turn {
 const NO_PATCH: RunPatch = {};
 const NO_CALLS: Call[] = [];
 const NOTHING: { steps: Call[]; patch: RunPatch } = { steps: NO_CALLS, patch: NO_PATCH };
-function noop(): void {}
