@@ -6,7 +6,7 @@ import { requestApproval } from '../../runtime/src/engine/primitives/approval.ts
 import { defineDynamicConfig, svc } from '../../runtime/src/index.ts';
 import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
 import { createLog } from '../../runtime/src/log.ts';
-import { WORKSPACE_PATH } from '../src/dev/own-workspace.ts';
+import { WORKSPACE_PATH } from '../src/dev/workspace-path.ts';
 import { newMasterKey } from '../../runtime/src/secrets/master-key.ts';
 import { createLazyStorage } from '../../runtime/src/testing/storage.ts';
 import { call, json, runWorkflow, startWorkflow, toStep, until, untilStatus } from '../../runtime/test/_setup.ts';

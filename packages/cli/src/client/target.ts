@@ -4,7 +4,7 @@ import type { Target } from './control-plane.ts';
 import { findDeployment } from './deployment.ts';
 import { CliError, usageError } from '../errors.ts';
 import type { Context } from '../context.ts';
-import { WORKSPACE_PATH } from '../dev/own-workspace.ts';
+import { WORKSPACE_PATH } from '../dev/workspace-path.ts';
 import { isRecord } from '../is-record.ts';
 import { toPlainText } from '../terminal/style.ts';
 

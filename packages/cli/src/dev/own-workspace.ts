@@ -2,9 +2,7 @@ import { realpathSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createHostCheck, isTunnelled } from '@svc/runtime/host';
 import type { Box } from '@svc/runtime/host';
-
-/** Where a dev box says which folder it serves. */
-export const WORKSPACE_PATH = '/.svc/workspace';
+import { WORKSPACE_PATH } from './workspace-path.ts';
 
 /**
  * Says which folder the box serves and the `id` of its note, for commands that are run in another one. Only to this machine: a

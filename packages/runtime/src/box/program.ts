@@ -41,9 +41,10 @@ export function createProgram(rooms: ProgramRooms): LoadedProgram {
   let wasRollingOut = false;
   let declareAt = 0;
   return {
-    // Another build may have declared its own, and one that came and went between two looks was not seen.
+    // Another build may have declared its own, and one that came and went between two looks was not seen. While it is there each
+    // would take back what the other has changed, and a time that is due with it.
     sweep(isRollingOut) {
-      const isDue = (wasRollingOut && !isRollingOut) || Date.now() >= declareAt;
+      const isDue = !isRollingOut && (wasRollingOut || Date.now() >= declareAt);
       wasRollingOut = isRollingOut;
       if (!hasDeclared || !isDue) return;
       declareAt = Date.now() + DECLARE_EVERY_MS;
