@@ -81,7 +81,7 @@ function toPerson(account: Account): Person {
   if (organizationId !== undefined && role !== undefined) return { ...account, organizationId, role };
   throw new PlaneError(
     'no_organization',
-    'You are a member of no organisation. Accept an invite, or make one with POST /api/v1/orgs.',
+    'You are a member of no organisation. Ask an owner of one for an invite.',
   );
 }
 
