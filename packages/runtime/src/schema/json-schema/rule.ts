@@ -40,11 +40,10 @@ export function spend(work: Work, looks = 1): void {
 export function within<T>(work: Work, judge: () => T): T {
   if (work.depth >= MOST_DEPTH) throw new RangeError(`the value is nested deeper than ${MOST_DEPTH} levels`);
   work.depth += 1;
-  try {
-    return judge();
-  } finally {
-    work.depth -= 1;
-  }
+  // What is thrown ends the whole judgement.
+  const answer = judge();
+  work.depth -= 1;
+  return answer;
 }
 
 export function misfit(why: string): Misfit {
