@@ -475,6 +475,25 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await listBarriers(page)).toEqual([]);
     });
 
+    test('goes on to the next one, also when the page hears of the decision before its answer', async () => {
+      const { runId: next } = await askWorkflow({ title: 'Behind it?' });
+      const { approvalId, runId } = await askWorkflow({ title: 'In front?' });
+      const page = await open(served().studio(`/approvals?source=workflow&open=${approvalId}`));
+      await page.getByRole('heading', { name: 'In front?' }).waitFor();
+      const approve = page.getByRole('button', { name: 'Approve', exact: true });
+      await page.route('**/decide', async (route) => {
+        const answer = await route.fetch();
+        await approve.waitFor({ state: 'detached' });
+        await route.fulfill({ response: answer });
+      });
+      await page.keyboard.press('a');
+      await page.getByRole('heading', { name: 'Behind it?' }).waitFor();
+      expect(await finish(served().box, runId)).toMatchObject({ output: { decision: 'approve' } });
+      await page.unroute('**/decide');
+      await page.keyboard.press('a');
+      expect(await finish(served().box, next)).toMatchObject({ output: { decision: 'approve' } });
+    });
+
     test('shows what is asked while the page is open, and what others decide', async () => {
       const page = await open(served().studio('/approvals?source=workflow'));
       await page.getByText('Nothing waits for you').waitFor();

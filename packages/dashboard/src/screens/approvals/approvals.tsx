@@ -60,6 +60,8 @@ export default function Approvals() {
   }, [shownId]);
   /** The one behind it comes up: so the inbox empties from wherever a person stands. */
   const onDecided = (id: string): void => {
+    // A person who has gone on is left where they are.
+    if (wanted.current !== id) return;
     const place = items.findIndex(({ approvalId }) => approvalId === id);
     const next = items[place + 1] ?? items[place - 1];
     change({ open: status === '' ? next?.approvalId : id });

@@ -31,14 +31,14 @@ export function Decide({ approval, onDecided, hasKeys = false }: DecideProps) {
   const decide = (decision: Decision): void => {
     // Arguments that have changed since they were shown are not decided about.
     const shown = argsDigest === null ? {} : { argsDigest };
-    change.mutate(
-      { id, ...decision, ...shown },
-      {
-        onSuccess() {
-          toast(`${decision.decision === 'approve' ? 'Approved' : 'Rejected'}: ${title}`);
-          onDecided?.();
-        },
+    // The page may hear of the decision before its answer is here, and this is gone by then: so not by callbacks of `mutate`.
+    change.mutateAsync({ id, ...decision, ...shown }).then(
+      () => {
+        toast(`${decision.decision === 'approve' ? 'Approved' : 'Rejected'}: ${title}`);
+        onDecided?.();
       },
+      // It is shown below.
+      () => {},
     );
   };
   const allows = (what: 'approve' | 'edit' | 'reject'): boolean => may && (allow?.includes(what) ?? true);
