@@ -7,8 +7,6 @@ export interface BindOptions {
   program: t.Program;
   /** `bindCallback` of the runtime. */
   bind(): t.Expression;
-  /** `loadModule` of the runtime. */
-  load(): t.Expression;
   /** The functions that become steps: these are called by the engine alone. */
   steps: ReadonlySet<Node>;
 }
@@ -16,27 +14,18 @@ export interface BindOptions {
 /**
  * Binds each function that one function hands to another to the run that makes it: `limit(() => charge(order))`. A limiter
  * that runs share calls the next function on behalf of whoever ended last. Functions that are called at once, such as
- * those of array methods, are left as they are; so is what stands at the top of the module, outside of any run. A run
- * waits for what a function imports.
+ * those of array methods, are left as they are; so is what stands at the top of the module, outside of any run.
  */
-export function bindCallbacks({ types, program, bind, load, steps }: BindOptions): void {
+export function bindCallbacks({ types, program, bind, steps }: BindOptions): void {
   const visit = (node: Node, isInside: boolean): void => {
     forEachChild(node, (child) => visit(child, isInside || isFunction(node)));
-    if (!isInside || node.type !== 'CallExpression') return;
-    if (node.callee.type === 'Import') return void holdImport(node);
-    if (!mayKeep(node.callee)) return;
+    if (!isInside || node.type !== 'CallExpression' || !mayKeep(node.callee)) return;
     node.arguments = node.arguments.map((given) => {
       if (!isHandedOn(given) || steps.has(given)) return given;
       const call = types.callExpression(bind(), [given]);
       call.loc = given.loc ?? null;
       return call;
     });
-  };
-  const holdImport = (node: t.CallExpression): void => {
-    const given = types.callExpression(node.callee, node.arguments);
-    given.loc = node.loc ?? null;
-    node.callee = load();
-    node.arguments = [types.arrowFunctionExpression([], given)];
   };
   visit(program, false);
 }
@@ -52,7 +41,7 @@ const IMMEDIATE = new Set(
 );
 
 function mayKeep(callee: Node): boolean {
-  if (isFunction(callee) || callee.type === 'Super') return false;
+  if (isFunction(callee) || callee.type === 'Import' || callee.type === 'Super') return false;
   if (callee.type !== 'MemberExpression' && callee.type !== 'OptionalMemberExpression') return true;
   const name = keyName({ key: callee.property, computed: callee.computed });
   return name === undefined || !IMMEDIATE.has(name);

@@ -200,24 +200,6 @@ describe('the directive transform', () => {
     ]);
   });
 
-  it('has a run wait for what its functions import', async () => {
-    const { code } = await transform(
-      [
-        `const top = await import('./top.ts');`,
-        `export async function w(name) {`,
-        `  'use workflow';`,
-        `  const { rate } = await import('./rates.ts');`,
-        `  return f(rate, (await import(name)).default, limit(() => import('./late.ts')));`,
-        `}`,
-        `export async function f(a) { 'use step'; return a; }`,
-      ].join('\n'),
-    );
-    expect(code).toContain(`const top = await import('./top.ts');`);
-    expect(code).toContain(`} = await __svc.loadModule(() => import('./rates.ts'));`);
-    expect(code).toContain('(await __svc.loadModule(() => import(name))).default');
-    expect(code).toContain(`__svc.bindCallback(() => __svc.loadModule(() => import('./late.ts')))`);
-  });
-
   it('leaves code without a directive alone', async () => {
     expect(await find('export const a = 1;\n')).toBeNull();
     expect(await find(`export const text = 'use step by step';\n`)).toBeNull();

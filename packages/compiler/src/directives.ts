@@ -65,8 +65,7 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   const inner = findInner(steps, marked, ast.program);
   for (const one of valid) dropDirective(one);
   const bind = () => member(rewrite, 'bindCallback');
-  const load = () => member(rewrite, 'loadModule');
-  bindCallbacks({ types: rewrite.t, program: ast.program, bind, load, steps: new Set(steps.map(({ node }) => node)) });
+  bindCallbacks({ types: rewrite.t, program: ast.program, bind, steps: new Set(steps.map(({ node }) => node)) });
   for (const one of classes) registerClass(rewrite, one);
   for (const { step, captures } of inner) rewriteInner(rewrite, step, captures);
   for (const one of steps) if (!inner.some(({ step }) => step === one)) rewriteStep(rewrite, one);
