@@ -3,7 +3,7 @@
  * A model provider that needs no key and no network: a chat-completions server on loopback whose answers are
  * written by the person asking. The last user message is the script; directives stand on their own line or between `;`.
  *
- *   say:hello                   answers "hello"; `{nth}` in it is which request with these messages it is, from 1
+ *   say:hello                   answers "hello"
  *   tool:name {"a": 1}          calls a tool, waits for its result; several are played one round after the other
  *   tools:a {..} | b {..}       calls several tools in one round
  *   reason:because              thinks first (`reasoning_content`)
@@ -157,10 +157,6 @@ async function complete(body, response, { memory, signal }) {
     return sendError(response, reply.fail.status);
   }
   if (reply.hang) return void (await once(signal, 'abort'));
-  if (reply.text.some((part) => part.includes('{nth}'))) {
-    const nth = memory.requests.filter(({ messages }) => JSON.stringify(messages) === key).length;
-    reply.text = reply.text.map((part) => part.replaceAll('{nth}', String(nth)));
-  }
   const answer = { ...answerHead(body), reply, calls: withIds(reply.calls), usage: usageOf(body, reply) };
   await (body.stream ? streamAnswer(answer, response, signal) : sendAnswer(answer, response, signal));
 }

@@ -73,11 +73,10 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
     let summary: ConversationSummary | undefined;
     let found: readonly JournalRecord[] = [];
     const remembering = createRemembering({ memory, agent, run, input, records: () => found });
-    const save = async (id: string, epoch: number, added: TurnAdded): Promise<void> => {
+    const save = async (id: string, added: TurnAdded): Promise<void> => {
       await sessions.add({
         sessionId: id,
         runId,
-        epoch,
         ...added,
         ...(session
           ? { kind: 'session', cutAfter: session.cutAfter }
@@ -126,9 +125,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           ...hiding(run.name, hideArguments),
           ...budgetOf(run.name),
           ...(output ? { output } : {}),
-          ...(sessionId === null ? {} : { save: (added) => save(sessionId, execution.run.epoch, added) }),
-          // What is remembered of a turn stays.
-          isSaveReplacing: remembering === undefined,
+          ...(sessionId === null ? {} : { save: (added) => save(sessionId, added) }),
         }).catch((error: unknown) => {
           throw toTurnError(error);
         });

@@ -21,11 +21,6 @@ export interface RunAction {
   policy: RetryPolicy;
   /** May answer a promise or the value itself. */
   run(attempt: Attempt): unknown;
-  /**
-   * It begins before what the run did up to here is recorded, and is recorded together with it. For what replaces, when the run
-   * is taken up after a crash and comes to something else, what it did before. Default: false.
-   */
-  isReplacing?: boolean;
   /** What it runs with other encoded arguments. Absent: with its own alone. */
   withInput?(input: string): RunAction['run'];
   /** What has to be there before the value can be recorded: a body that is still to be read. */
@@ -153,9 +148,4 @@ export function firstOf(history: CallHistory | undefined): CallRecord | undefine
 
 function isCallRecord(record: JournalRecord): record is CallRecord {
   return record.kind !== 'env';
-}
-
-/** Whether all of them are `isReplacing`, and there are any. */
-export function areReplacing(calls: readonly Pick<Call, 'action'>[]): boolean {
-  return calls.length > 0 && calls.every(({ action }) => action.type === 'run' && action.isReplacing === true);
 }

@@ -14,8 +14,7 @@ import { sessionMessages, sessions, sessionTurns } from './table.ts';
 export type OnCut = (tx: Pick<Drizzle, 'execute'>, cut: { sessionId: string; keptUpTo: number }) => Promise<void>;
 
 /**
- * Adds a turn to its session, once: the run that was taken up after its process died replaces what it had added. Answers whose the
- * session is; undefined: it is not there.
+ * Adds a turn to its session, once. Answers whose the session is; undefined: it is not there.
  *
  * One statement, unless the turn goes back to a message first: what it reads it has locked, and of two that add to one
  * session at once, which only a turn that has lost its session does, one finds its place taken and looks again.
@@ -34,7 +33,6 @@ export async function keepTurn(
             await goBack(tx, turn, onCut);
             return tx.execute<KeptRow>(toStatement(shape, (name) => values[name]));
           }));
-      if (kept && !kept.is_new) await db.transaction((tx) => replaceTurn(tx, turn));
       return kept && { askedBy: kept.asked_by };
     } catch (error) {
       if (tries === 0 || !isOvertaken(error)) throw error;
@@ -48,7 +46,7 @@ export function withoutTurn({ text, upTo }: KeptSummary): ConversationSummary {
 
 // --- internal ---
 
-type KeptRow = { asked_by: string | null; is_new: boolean };
+type KeptRow = { asked_by: string | null };
 
 const TRIES = 5;
 
@@ -65,10 +63,8 @@ function toStatement(shape: Shape, given: (name: string) => unknown): SQL {
   return sql`
     with there as materialized (select id, asked_by from ${sessions} where id = ${given('sessionId')}::uuid for update),
     fresh as (
-      insert into ${sessionTurns} (run_id, session_id, input_tokens, output_tokens, total_tokens, cost, epoch)
-      select ${given('runId')}::uuid, id, ${given('inputTokens')}::bigint, ${given('outputTokens')}::bigint, ${given('totalTokens')}::bigint,
-        ${given('cost')}::float8, ${given('epoch')}::bigint
-      from there on conflict do nothing returning session_id),
+      insert into ${sessionTurns} (run_id, session_id, total_tokens)
+      select ${given('runId')}::uuid, id, ${given('totalTokens')}::bigint from there on conflict do nothing returning session_id),
     added as (
       insert into ${sessionMessages} (session_id, n, id, run_id, message)
       select session_id, (select coalesce(max(n), -1) from ${sessionMessages} where session_id = ${given('sessionId')}::uuid) + one.place,
@@ -80,7 +76,7 @@ function toStatement(shape: Shape, given: (name: string) => unknown): SQL {
         output_tokens = s.output_tokens + ${given('outputTokens')}::bigint, total_tokens = s.total_tokens + ${given('totalTokens')}::bigint,
         cost = coalesce(s.cost + ${given('cost')}::float8, s.cost, ${given('cost')}::float8), last_active_at = now() ${kept} ${summed}
       from fresh where s.id = fresh.session_id)
-    select asked_by, exists (select from fresh) as is_new from there`;
+    select asked_by from there`;
 }
 
 const prepareFor = (shape: Shape) => prepare<KeptRow>(toStatement(shape, (name) => sql.placeholder(name)));
@@ -90,7 +86,7 @@ const KEEP: Readonly<Record<Shape, Prepared<KeptRow>>> = {
   conversation: prepareFor('conversation'),
 };
 
-function toValues({ sessionId, runId, epoch, kind, usage, cost, ...turn }: TurnToKeep): {
+function toValues({ sessionId, runId, kind, usage, cost, ...turn }: TurnToKeep): {
   shape: Shape;
   values: Record<string, unknown>;
 } {
@@ -101,7 +97,6 @@ function toValues({ sessionId, runId, epoch, kind, usage, cost, ...turn }: TurnT
   const values = {
     sessionId,
     runId,
-    epoch,
     inputTokens,
     outputTokens,
     totalTokens,
@@ -113,51 +108,7 @@ function toValues({ sessionId, runId, epoch, kind, usage, cost, ...turn }: TurnT
   return { shape, values };
 }
 
-type Tx = Pick<Drizzle, 'select' | 'delete' | 'execute' | 'insert' | 'update'>;
-
-/**
- * In place of what the same run added in a life before: its model was asked again, since its process died before the answer was
- * recorded. A life that is behind, such as one that was stopped for a while, changes nothing.
- */
-async function replaceTurn(tx: Tx, turn: TurnToKeep): Promise<void> {
-  const { sessionId, runId, epoch, kind, usage, cost = null } = turn;
-  const [session] = await tx.select().from(sessions).where(eq(sessions.id, sessionId)).for('update');
-  const [before] = await tx.select().from(sessionTurns).where(eq(sessionTurns.runId, runId));
-  if (!session || !before || before.epoch >= epoch) return;
-  const { inputTokens, outputTokens } = usage;
-  const sums = { inputTokens, outputTokens, totalTokens: inputTokens + outputTokens };
-  await tx
-    .update(sessionTurns)
-    .set({ ...sums, cost, epoch })
-    .where(eq(sessionTurns.runId, runId));
-  const { messages, state, summary } = toStorable(turn);
-  const earlier = session.summary?.runId === runId ? (session.summary.before ?? null) : session.summary;
-  await tx
-    .update(sessions)
-    .set({
-      inputTokens: session.inputTokens + inputTokens - before.inputTokens,
-      outputTokens: session.outputTokens + outputTokens - before.outputTokens,
-      totalTokens: session.totalTokens + sums.totalTokens - before.totalTokens,
-      cost: session.cost === null && cost === null ? null : (session.cost ?? 0) - (before.cost ?? 0) + (cost ?? 0),
-      ...(kind === 'session' ? { state, summary: summary ? { ...summary, runId, before: earlier } : earlier } : {}),
-    })
-    .where(eq(sessions.id, sessionId));
-  if (kind !== 'session') return;
-  const own = and(eq(sessionMessages.sessionId, sessionId), eq(sessionMessages.runId, runId));
-  await tx.delete(sessionMessages).where(own);
-  const [last] = await tx
-    .select({ n: sql<number>`coalesce(max(${sessionMessages.n}), -1)::int` })
-    .from(sessionMessages)
-    .where(eq(sessionMessages.sessionId, sessionId));
-  const rows = messages.map((message, at) => ({
-    sessionId,
-    n: (last?.n ?? -1) + 1 + at,
-    id: message.id,
-    runId,
-    message,
-  }));
-  if (rows.length > 0) await tx.insert(sessionMessages).values(rows).onConflictDoNothing();
-}
+type Tx = Pick<Drizzle, 'select' | 'delete' | 'execute'>;
 
 /** Forgets what stands behind the message, or everything, unless the turn has been added. */
 async function goBack(tx: Tx, { sessionId, runId, cutAfter = null }: TurnToKeep, onCut: OnCut): Promise<void> {

@@ -15,8 +15,6 @@ import { boxSchema } from '../stores/table.ts';
 
 const tokens = (name: string) => bigint(name, { mode: 'number' }).notNull().default(0);
 
-const LAST_EPOCH = Number.MAX_SAFE_INTEGER;
-
 /** One conversation of one agent; its id is made of the agent, the name and the owner. */
 export const sessions = boxSchema.table(
   'sessions',
@@ -60,12 +58,7 @@ export const sessionTurns = boxSchema.table(
     sessionId: uuid('session_id')
       .notNull()
       .references(() => sessions.id, { onDelete: 'cascade' }),
-    inputTokens: tokens('input_tokens'),
-    outputTokens: tokens('output_tokens'),
     totalTokens: tokens('total_tokens'),
-    cost: doublePrecision('cost'),
-    /** Of the run as it kept the turn: one that is taken up later keeps it anew. The default is of those that were recorded first. */
-    epoch: bigint('epoch', { mode: 'number' }).notNull().default(LAST_EPOCH),
     endedAt: timestamp('ended_at', { withTimezone: true }).notNull().defaultNow(),
   },
   (table) => [index('session_turns_by_session').on(table.sessionId, table.runId)],

@@ -42,10 +42,8 @@ export interface TurnOptions {
   budget?: StepBudget;
   /** The answer is JSON of this kind. Absent: any text. */
   output?: OutputRule;
-  /** Keeps what the turn added. Repeated after a crash: it must do nothing the second time, or replace what it kept. */
+  /** Keeps what the turn added. Repeated after a crash: it must do nothing the second time. */
   save?(added: TurnAdded): Promise<void>;
-  /** It replaces: it need not wait until the last reply is recorded. Default: false. */
-  isSaveReplacing?: boolean;
 }
 
 /** What a turn may do before it has to say that it stopped. */

@@ -43,8 +43,6 @@ export interface Conversation {
 export interface TurnToKeep {
   sessionId: string;
   runId: string;
-  /** Of the run. */
-  epoch: number;
   /** `session` makes one of a conversation; `conversation` leaves what a session keeps as it is. */
   kind: SessionKind;
   messages: ConversationMessage[];
@@ -77,9 +75,6 @@ export interface SessionStore {
    * that was deleted before is made again.
    */
   read(sessionId: string, cutAfter?: string | null, beforeRun?: string): Promise<Conversation>;
-  /**
-   * Adds a turn, once: a repeat of the same life of its run changes nothing, a later life replaces what the turn has added, and a
-   * session that was deleted gets nothing.
-   */
+  /** Adds a turn, once: a repeat of the same run changes nothing, and a session that was deleted gets nothing. */
   add(turn: TurnToKeep): Promise<void>;
 }

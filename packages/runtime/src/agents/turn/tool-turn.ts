@@ -10,7 +10,7 @@ export type Invoke = (
   kind: StepKind,
   stepId: string,
   input: unknown,
-  action: Pick<RunAction, 'name' | 'run' | 'tokensOf' | 'isReplacing'>,
+  action: Pick<RunAction, 'name' | 'run' | 'tokensOf'>,
 ) => Promise<unknown>;
 
 /** A turn as the calls of its tools see it. */

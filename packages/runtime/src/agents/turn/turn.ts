@@ -217,11 +217,11 @@ class Turn implements ToolTurn {
     more: Pick<TurnOutput, 'output'> = {},
   ): Promise<TurnOutput> {
     this.emit({ type: 'step.end', step: steps });
-    const { save, isSaveReplacing = false } = this.options;
+    const { save } = this.options;
     const { usage, cost } = this.#calls;
     const kept = this.#conversation.toAdded(this.#state, usage);
     const added = cost === undefined ? kept : { ...kept, cost };
-    const step = { name: 'session', run: () => save?.(added), isReplacing: isSaveReplacing };
+    const step = { name: 'session', run: () => save?.(added) };
     if (save) await this.invoke('step', 'session', { messages: added.messages.length }, step);
     return { content, finishReason, steps, ...more };
   }

@@ -1,4 +1,3 @@
-import { areReplacing } from '../call.ts';
 import type { Call } from '../call.ts';
 import { leftError } from '../callbacks.ts';
 import { runOutside } from '../context.ts';
@@ -288,9 +287,8 @@ export class Execution implements Turn {
     if (isIdle && !this.#hasTicked) return this.#schedule();
     const change = isIdle ? this.#parking.park(this.#waits?.current()) : this.#parking.wake();
     const patch = this.#rowChanges.hasFresh ? { ...change, ...this.#rowChanges.take() } : (change ?? NO_PATCH);
-    const isBehind = this.#recorder.isBehind && !areReplacing(steps);
     // A crash before this append repeats the calls it would have recorded; a crash after it finds them answered.
-    if (isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) return this.#append(patch, steps);
+    if (this.#recorder.isBehind || this.#waits?.hasNewHooks || patch !== NO_PATCH) return this.#append(patch, steps);
     this.#written = { steps, patch };
     this.#begin();
   }
