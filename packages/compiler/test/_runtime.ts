@@ -44,7 +44,6 @@ export function installRuntime(): FakeRuntime {
     index: { sleep: async (time: string) => time, defineDeepAgent: (value: unknown) => value },
     internal: {
       callStep,
-      loadModule: <T>(load: () => Promise<T>) => load(),
       createStep,
       createClosure,
       registerStep() {},

@@ -32,8 +32,10 @@ export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions
       if (!isStorable(name))
         throw new BoxError('invalid_request', 'The name of a session holds U+0000, or half of a surrogate pair.');
       const id = sessionIdOf({ agent, name, owner });
-      if (!isReadNext || !known.has(id))
-        await make({ id, agent, name, kind, ...toColumns(owner), askedBy: askedBy ?? null });
+      const session = { id, agent, name, kind, ...toColumns(owner), askedBy: askedBy ?? null };
+      // Made again, it is of whoever asks now.
+      if (isReadNext && known.has(id)) known.set(id, session);
+      else await make(session);
       return id;
     },
     async findOwner({ agent, name, owner }, of) {
