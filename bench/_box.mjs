@@ -1,5 +1,6 @@
 // @ts-check
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
@@ -65,6 +66,31 @@ export async function askUntil(ask, fits) {
     if (performance.now() > deadline) throw new Error(`No fitting answer in time. The last: ${JSON.stringify(answer)}`);
     await wait(PAUSE_MS);
   }
+}
+
+/**
+ * When the box lived, on the clock of `performance.now()`.
+ * @param {Box} box
+ */
+export function untilLive(box) {
+  return askUntil(
+    () => box.call('/live'),
+    ({ status }) => status === 200,
+  );
+}
+
+/**
+ * What a deployed box needs to be set, but for its database.
+ * @param {string} modelUrl
+ */
+export function makeEnv(modelUrl) {
+  return {
+    WORKFLOW_KV_URL: process.env.SVC_TEST_KV_URL ?? '',
+    SVC_SECRET_KEY: randomBytes(32).toString('base64'),
+    AGENT_ID: `bench-${randomBytes(6).toString('hex')}`,
+    MODEL_PROVIDER_BASE_URL: modelUrl,
+    SVC_LOG_LEVEL: 'silent',
+  };
 }
 
 /**

@@ -1,10 +1,9 @@
 // @ts-check
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startModelServer } from '../playground/model-server.mjs';
-import { askUntil, bootBundle, makeWorkspace, readRss } from './_box.mjs';
+import { askUntil, bootBundle, makeEnv, makeWorkspace, readRss, untilLive } from './_box.mjs';
 import { openServer } from './_engine-stores.mjs';
 import { median, round } from './_stats.mjs';
 
@@ -73,10 +72,7 @@ async function measureBoots({ bundleDir, modelUrl, isFirst }) {
 async function measureBoot(bundleDir, env) {
   const box = await bootBundle({ bundleDir, env });
   try {
-    const live = await askUntil(
-      () => box.call('/live'),
-      ({ status }) => status === 200,
-    );
+    const live = await untilLive(box);
     const start = await askUntil(
       () => box.call('/api/workflows/nightly-report/start', { day: 'today' }),
       ({ status }) => status === 202,
@@ -85,15 +81,4 @@ async function measureBoot(bundleDir, env) {
   } finally {
     await box.stop();
   }
-}
-
-/** @param {string} modelUrl */
-function makeEnv(modelUrl) {
-  return {
-    WORKFLOW_KV_URL: process.env.SVC_TEST_KV_URL ?? '',
-    SVC_SECRET_KEY: randomBytes(32).toString('base64'),
-    AGENT_ID: `bench-${randomBytes(6).toString('hex')}`,
-    MODEL_PROVIDER_BASE_URL: modelUrl,
-    SVC_LOG_LEVEL: 'silent',
-  };
 }

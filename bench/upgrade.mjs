@@ -6,12 +6,11 @@
  *   BENCH_VERSIONS=5 BENCH_RUNS=10 node bench/main.mjs upgrade     versions, and runs of each
  */
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startModelServer } from '../playground/model-server.mjs';
-import { askUntil, bootBundle, makeWorkspace, readRss } from './_box.mjs';
+import { askUntil, bootBundle, makeEnv, makeWorkspace, readRss, untilLive } from './_box.mjs';
 import { openServer } from './_engine-stores.mjs';
 import { median, round } from './_stats.mjs';
 
@@ -72,7 +71,7 @@ export async function run(print) {
       const checked = readRss(box.pid);
       const resumed = performance.now();
       for (let n = 0; n < VERSIONS; n++) await resume(box, n, 0);
-      await untilEnded(box, VERSIONS);
+      await untilCount(box, 'completed', VERSIONS);
       const loaded = readRss(box.pid);
       print({
         bench: 'upgrade.load',
@@ -129,14 +128,6 @@ export async function parcel(input: z.infer<typeof inputSchema>) {
   return folder;
 }
 
-/** @param {Box} box */
-function untilLive(box) {
-  return askUntil(
-    () => box.call('/live'),
-    ({ status }) => status === 200,
-  );
-}
-
 /** @param {Box} box @param {string} path @param {object} [body] */
 async function ask(box, path, body) {
   const { status, text } = await box.call(path, body);
@@ -179,11 +170,6 @@ async function untilCount(box, status, count) {
   );
 }
 
-/** @param {Box} box @param {number} count */
-function untilEnded(box, count) {
-  return untilCount(box, 'completed', count);
-}
-
 /** @param {Box} box @param {number} version @param {number} n */
 function resume(box, version, n) {
   return ask(box, `/api/workflows/hooks/go-${version}-${n}/resume`, {});
@@ -202,15 +188,4 @@ async function check(box) {
     cursor = page.nextCursor;
   } while (cursor !== null);
   return counts;
-}
-
-/** @param {string} modelUrl */
-function makeEnv(modelUrl) {
-  return {
-    WORKFLOW_KV_URL: process.env.SVC_TEST_KV_URL ?? '',
-    SVC_SECRET_KEY: randomBytes(32).toString('base64'),
-    AGENT_ID: `bench-${randomBytes(6).toString('hex')}`,
-    MODEL_PROVIDER_BASE_URL: modelUrl,
-    SVC_LOG_LEVEL: 'silent',
-  };
 }

@@ -79,10 +79,7 @@ async function requireAccount(door: Door, call: Call): Promise<Account> {
 function toPerson(account: Account): Person {
   const { organizationId, role } = account;
   if (organizationId !== undefined && role !== undefined) return { ...account, organizationId, role };
-  throw new PlaneError(
-    'no_organization',
-    'You are a member of no organisation. Ask an owner of one for an invite.',
-  );
+  throw new PlaneError('no_organization', 'You are a member of no organisation. Ask an owner of one for an invite.');
 }
 
 async function readInput(one: Route, { request, event }: Call): Promise<Input<never>> {

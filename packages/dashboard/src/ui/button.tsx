@@ -31,15 +31,11 @@ export function Button({
       type="button"
       {...rest}
       // What is under way is known a moment after the first click.
-      onClick={
-        busy === undefined
-          ? onClick
-          : (event) => {
-              // Of a button that submits a form, too.
-              if (event.detail > 1) event.preventDefault();
-              else onClick?.(event);
-            }
-      }
+      onClick={(event) => {
+        // Of a button that submits a form, too.
+        if (busy !== undefined && event.detail > 1) event.preventDefault();
+        else onClick?.(event);
+      }}
       disabled={disabled === true || busy === true}
       aria-busy={busy || undefined}
       className={`inline-flex items-center justify-center gap-1.5 rounded border font-medium whitespace-nowrap disabled:opacity-60 ${small ? 'px-2 py-0.5 text-xs' : 'px-3 py-1.5'} ${LOOKS[look]} ${className}`}

@@ -54,6 +54,11 @@ export function toDeclared(
   return wanted.map((each) => ({ id: ids.get(each) as string, ...each.timer }));
 }
 
+/** Whether the timer is there as it is wanted, whatever its id. */
+export function isUnchanged(known: KnownTimer, wanted: Content): boolean {
+  return !known.isGone && hasTimesOf(known, wanted) && known.input === wanted.input;
+}
+
 // --- internal ---
 
 type Content = Pick<DeclaredSchedule, 'cron' | 'timeZone' | 'input'>;
@@ -62,7 +67,7 @@ const hasTimesOf = (a: Content, b: Content): boolean => a.cron === b.cron && a.t
 
 /** From what is surely the same timer to what may be. */
 const SAME: ((known: KnownTimer, wanted: Content) => boolean)[] = [
-  (known, wanted) => !known.isGone && hasTimesOf(known, wanted) && known.input === wanted.input,
+  isUnchanged,
   (known, wanted) => hasTimesOf(known, wanted) && known.input === wanted.input,
   (known, wanted) => !known.isGone && known.input === wanted.input,
   (known, wanted) => !known.isGone && hasTimesOf(known, wanted),

@@ -10,8 +10,7 @@ import type { Log } from '../log.ts';
 import { parseIdCursor, toIdCursor } from '../operations/cursor.ts';
 import { nextFire } from '../definitions/cron.ts';
 import { readArmedBy, toArmedBy } from './armed-by.ts';
-import { toDeclared } from './declared.ts';
-import type { KnownTimer } from './declared.ts';
+import { isUnchanged, toDeclared } from './declared.ts';
 import { createFiring } from './fire.ts';
 import type { StartJob } from './fire.ts';
 import { toJob, toJobDetail } from './job.ts';
@@ -133,7 +132,11 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
         const others = known.filter(({ id, isGone }) => !isGone && !ids.has(id));
         const isShared = others.length > 0 && (await lookForRollout());
         const kept = others.filter(({ name }) => isShared || broken.has(name));
-        if (kept.length === others.length && wanted.every((timer) => isSame(byId.get(timer.id), timer))) return;
+        const isThere = (timer: DeclaredSchedule): boolean => {
+          const own = byId.get(timer.id);
+          return own !== undefined && isUnchanged(own, timer);
+        };
+        if (kept.length === others.length && wanted.every(isThere)) return;
         // Another replica may have given a number away meanwhile.
         if (await schedules.reconcile([...wanted, ...kept])) return;
       }
@@ -143,12 +146,6 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
 }
 
 // --- internal ---
-
-function isSame(known: KnownTimer | undefined, { id, cron, timeZone, input }: DeclaredSchedule): boolean {
-  return (
-    known?.id === id && !known.isGone && known.cron === cron && known.timeZone === timeZone && known.input === input
-  );
-}
 
 /** Replicas that boot together with other lists each, which is rare, disturb each other once or twice. */
 const RECONCILE_TRIES = 5;

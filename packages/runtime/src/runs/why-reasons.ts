@@ -78,9 +78,8 @@ function toEnd({ run, retriedBy, lastFailure, cancelledBy }: Facts): Reason {
     return reason('completed', `The run went on as run ${run.continuedTo}${when}.${again}`, { runId: run.continuedTo });
   if (run.status === 'completed') return reason('completed', `The run completed${when}.${again}`, more);
   const why = error ? `: ${end(error.message)}` : '.';
-  if (run.status === 'cancelled' && cancelledBy !== undefined)
-    return reason('cancelled', `The run was cancelled${when} by "${cancelledBy}".${again}`, more);
-  if (run.status === 'cancelled') return reason('cancelled', `The run was cancelled${when}${why}${again}`, more);
+  const by = cancelledBy === undefined ? why : ` by "${cancelledBy}".`;
+  if (run.status === 'cancelled') return reason('cancelled', `The run was cancelled${when}${by}${again}`, more);
   const isStep = lastFailure?.event === 'failed' && toRunError(lastFailure.error)?.message === error?.message;
   const step = isStep ? lastFailure.stepId : undefined;
   const where = isStep ? ` in "${nameOfStep(lastFailure)}", after ${times(lastFailure.attempt, 'attempt')}` : '';
