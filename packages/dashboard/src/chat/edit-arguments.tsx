@@ -74,10 +74,12 @@ function ArgumentsForm({
   useEffect(() => void focus(FIELDS), [mode]);
   useEffect(() => {
     const said = readIssues((refused as { details?: unknown } | null | undefined)?.details);
-    if (!said) return;
-    setIssues(said);
-    focus(WRONG);
+    if (said) setIssues(said);
   }, [refused]);
+  // Once the fields show them: a frame asked for as they are set may come before that.
+  useEffect(() => {
+    if (issues.length > 0) focus(WRONG);
+  }, [issues]);
   const send = (): void => {
     const found = isGiven ? check(schema, form.value) : NO_ISSUES;
     setIssues(found);
