@@ -100,14 +100,14 @@ describe('a model as judge', () => {
   });
 
   test.each([
-    ['no answer in time', () => undefined, 'no answer of the model within 200 ms'],
-    ['a failure of the provider', () => 400, 'the model could not be asked'],
-    ['an answer that is no verdict', () => 'I would rather not say.', 'no verdict'],
-  ])('blocks on %s, with a reason that does not quote the text, unless it may pass', async (_, fail, reason) => {
+    ['no answer in time', () => undefined, 'no answer of the model within 1000 ms', 1_000],
+    ['a failure of the provider', () => 400, 'the model could not be asked', 30_000],
+    ['an answer that is no verdict', () => 'I would rather not say.', 'no verdict', 30_000],
+  ])('blocks on %s, with a reason that does not quote the text, unless it may pass', async (_, fail, reason, ms) => {
     const name = newName();
     const box = await open({ workflows: { [name]: { run: (input: unknown) => input } } });
     const of = { sides: ['workflow-input'], attachment: { kind: 'workflow', name } };
-    const closed = await create(box, of, { timeoutMs: 200 });
+    const closed = await create(box, of, { timeoutMs: ms });
     answer = fail;
     const refused = await call<{ details: { reason: string } }>(box, `POST /api/workflows/${name}/start`, 'Rosebud');
     expect(refused).toMatchObject({

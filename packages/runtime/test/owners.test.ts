@@ -136,7 +136,8 @@ describe('the conversation of another key', () => {
   test.each(Object.keys(WIRES))('is not read, and not gone on with, over %s', async (wire) => {
     const { box, a, b, keyA } = await open();
     const talk = WIRES[wire] as (typeof WIRES)[string];
-    expect((await talk(box, a, 'cust-42', 'My card is 4111-1111. say:Noted.')).status).toBe(200);
+    const first = await talk(box, a, 'cust-42', 'My card is 4111-1111. say:Noted.');
+    expect([first.status, await first.text()]).toEqual([200, expect.stringContaining('Noted.')]);
     const answer = await (await talk(box, b, 'cust-42', 'say:Hello.')).text();
     expect(answer).not.toContain('4111-1111');
     expect(toldModel()).not.toContain('4111-1111');
