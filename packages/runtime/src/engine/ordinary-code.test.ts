@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { errorOf, goOnAfterKill, outputOf, step, until, useBenches } from './_setup.ts';
+import type { Place } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { FatalError, RetryableError } from './errors.ts';
+import type { JournalRecord } from './journal/record.ts';
 import { createHook } from './primitives/hook.ts';
 import { getStepMetadata } from './primitives/metadata.ts';
 import { sleep } from './primitives/sleep.ts';
@@ -12,6 +14,48 @@ import { WORKFLOW_DESERIALIZE, WORKFLOW_SERIALIZE, registerClass } from './value
 
 const bench = useBenches();
 const quick = { backoff: { initial: 1 } };
+
+describeOnStores('a record that the store refuses for what it holds', (newPlace) => {
+  // No value of a body is known to be one: a number that no column takes stands for it, and a value of no type.
+  const withRefused = (place: Place): Place => ({
+    async open() {
+      const journal = await place.open();
+      const attempt = journal.adapter === 'sqlite' ? (new Date() as never) : 2 ** 40;
+      const spoil = (record: JournalRecord): JournalRecord =>
+        record.output?.includes('unstorable') ? { ...record, attempt } : record;
+      return {
+        ...journal,
+        append: async (entry) => journal.append({ ...entry, records: entry.records.map(spoil) }),
+      };
+    },
+  });
+
+  test('blocks its run at once, and is done once; others go on, and so does the run once it can be', async () => {
+    let done = 0;
+    let isBad = true;
+    const work = step('work', async () => {
+      done += 1;
+      return isBad ? 'unstorable' : 'fine';
+    });
+    const place = newPlace();
+    const { start, run, engine, journal } = await bench(withRefused(place), {
+      bad: async () => [await work(), 'bad'],
+      good: async () => 'good',
+    });
+    const { runId } = await start('bad');
+    await until(async () => (await journal.getRun(runId))?.status === 'blocked');
+    const blocked = await journal.getRun(runId);
+    expect(JSON.parse(blocked?.waitingFor ?? '{}')).toMatchObject({
+      message: expect.stringContaining('The store cannot hold it') as string,
+    });
+    expect(done).toBe(1);
+    expect(await journal.getRecords(runId)).toEqual([]);
+    expect(outputOf(await run('good'))).toBe('good');
+    isBad = false;
+    expect(await engine.unblock(runId)).toBe(true);
+    expect(outputOf(await engine.wait(runId, 10_000))).toEqual(['fine', 'bad']);
+  });
+});
 
 describeOnStores('times', (newPlace) => {
   test.each([0.5, 20.4, '0.0301 seconds'])('a sleep of %s ms ends, and not early', async (duration) => {

@@ -1,5 +1,6 @@
 import type { Append, AppendResult, RunPatch } from '../journal/appends.ts';
 import type { RunRow } from '../journal/run.ts';
+import { UnstorableError } from '../journal/unstorable.ts';
 import { isGone, persistLarge } from '../large-values.ts';
 import { persistAfter } from '../persist.ts';
 import { real } from '../real.ts';
@@ -26,7 +27,8 @@ export interface RunAppenderOptions {
  *   2. keep      what of it is too large for the journal is put into object storage (`large-values.ts`); while that
  *                fails it is repeated, for as long as the run is this process's
  *   3. commit    the journal takes it whole or not at all, in one commit with what other runs append meanwhile
- *                (`group-commit.ts`); while the store fails it is repeated, for as long as the lease may last
+ *                (`group-commit.ts`); while the store fails it is repeated, for as long as the lease may last. What the
+ *                store refuses for what it holds is not: the run is blocked, since its next life would write the same
  *   4. publish   what it says goes to whoever follows runs: events, traces, figures (`worker/publisher.ts`)
  *   5. go on      the execution begins the steps that were waiting for it, or leaves (`execution.ts`)
  */
@@ -74,25 +76,23 @@ export class RunAppender {
       driver.publish(entry, result, run);
       done(result);
     };
+    const forgetting = (error: unknown): void => {
+      if (isRefused(error)) this.#options.recorder.forget(entry);
+      failed(error);
+    };
     const isTurn = this.#options.run.kind === 'agent';
     const keep = isTurn ? undefined : driver.large.keepEntry(entry);
     // A crash between the two leaves objects that nothing names, and the calls to be repeated.
-    if (keep)
-      this.#keep(keep, run).then(
-        (kept) => this.#commit(kept, landed, failed),
-        (error: unknown) => {
-          if (isGone(error)) this.#options.recorder.forget(entry);
-          failed(error);
-        },
-      );
-    else this.#commit(entry, landed, failed);
+    if (keep) this.#keep(keep, run).then((kept) => this.#commit(kept, landed, forgetting), forgetting);
+    else this.#commit(entry, landed, forgetting);
   }
 
   #commit(entry: Append, landed: (result: AppendResult) => void, failed: (error: unknown) => void): void {
     const { driver } = this.#options;
     driver.append(entry).then(landed, (error: unknown) => {
       const giveUp = real.performanceNow() + driver.leaseMs;
-      persistAfter(error, () => driver.append(entry), { giveUp }).then(landed, failed);
+      const mayPass = (last: unknown): boolean => !isRefused(last);
+      persistAfter(error, () => driver.append(entry), { giveUp, mayPass }).then(landed, failed);
     });
   }
 
@@ -114,7 +114,7 @@ export class RunAppender {
 
   readonly #failed = (error: unknown): void => {
     this.#end();
-    if (isGone(error)) this.#options.onRefused(error);
+    if (isRefused(error)) this.#options.onRefused(error);
     else this.#options.onFailed(error);
   };
 
@@ -133,6 +133,11 @@ export class RunAppender {
 }
 
 // --- internal ---
+
+/** However often it is tried. */
+function isRefused(error: unknown): boolean {
+  return isGone(error) || error instanceof UnstorableError;
+}
 
 const NOT_KEPT =
   'A value of the run is too large for the journal and cannot be put into object storage; it is tried again.';

@@ -19,6 +19,11 @@ export function isInvalidData(error: unknown): boolean {
   return /^(22|23|54)/.test(sqlStateOf(error) ?? '');
 }
 
+/** A value in the statement can be stored in no attempt: out of range, of another type, or larger than the database takes. */
+export function isUnstorable(error: unknown): boolean {
+  return /^(22|54)/.test(sqlStateOf(error) ?? '');
+}
+
 // --- internal ---
 
 // Lost connections, `statement_completion_unknown`, and a server that ends the session.

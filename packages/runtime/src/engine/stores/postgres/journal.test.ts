@@ -449,7 +449,7 @@ function describeFaults(sql: () => SqlClient): void {
         const bad = newAppend(other, { records: [newRecord(0, { attempt: 2 ** 40 })] });
         const [good, refused] = await Promise.allSettled([journal.append(oneRecord(run)), journal.append(bad)]);
         expect(good).toMatchObject({ value: { outcome: 'appended' } });
-        expect(refused.status).toBe('rejected');
+        expect(refused).toMatchObject({ reason: { name: 'UnstorableError', cause: { code: '22003' } } });
       }));
   });
 }

@@ -1,10 +1,11 @@
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { Append } from '../../journal/appends.ts';
 import type { NewRun } from '../../journal/starts.ts';
+import { UnstorableError } from '../../journal/unstorable.ts';
 import { endInTransaction, isPlainAppend, listRefused, toAppendQuery, toCommitted } from './append.ts';
 import type { Committed, CommitRow } from './append.ts';
 import { commitQuery } from './batch.ts';
-import { isInvalidData, isRetryable, isRolledBack } from './errors.ts';
+import { isInvalidData, isRetryable, isRolledBack, isUnstorable } from './errors.ts';
 import { createQuery, enterQuery } from './one.ts';
 import { runScript } from './script.ts';
 import type { PostgresSerial } from './serial.ts';
@@ -43,7 +44,7 @@ export function createPostgresWriter(sql: SqlClient, tables: Tables, serial: Pos
       }
       // One write the database cannot hold must not take its neighbours along.
       if (isInvalidData(error) && writes.length > 1) return commitEach(writes);
-      throw error;
+      throw isUnstorable(error) ? new UnstorableError(error) : error;
     }
   }
 

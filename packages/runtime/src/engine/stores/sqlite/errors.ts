@@ -17,6 +17,15 @@ export function isBusy(error: unknown): boolean {
   return own instanceof Error && ['BUSY', 'LOCKED'].includes(resultOf(own));
 }
 
+/**
+ * A value can be stored in no attempt: larger than SQLite takes, or of a type that the driver cannot hand to it, which
+ * each of them says by a `TypeError` or a `RangeError` of its own.
+ */
+export function isUnstorable(error: unknown): boolean {
+  if (error instanceof TypeError || error instanceof RangeError) return true;
+  return error instanceof Error && UNSTORABLE.has(resultOf(error));
+}
+
 // --- internal ---
 
 /** better-sqlite3 names the result; the others have its number, but for `all` of @photostructure/sqlite, which has its text alone. */
@@ -28,7 +37,18 @@ interface SqliteError {
 
 const FULL = 'FULL';
 const DOWN = new Set(['BUSY', 'LOCKED', 'IOERR', 'CANTOPEN', 'READONLY']);
-const NAMES: Record<number, string> = { 5: 'BUSY', 6: 'LOCKED', 8: 'READONLY', 10: 'IOERR', 13: FULL, 14: 'CANTOPEN' };
+const UNSTORABLE = new Set(['TOOBIG', 'MISMATCH', 'RANGE']);
+const NAMES: Record<number, string> = {
+  5: 'BUSY',
+  6: 'LOCKED',
+  8: 'READONLY',
+  10: 'IOERR',
+  13: FULL,
+  14: 'CANTOPEN',
+  18: 'TOOBIG',
+  20: 'MISMATCH',
+  25: 'RANGE',
+};
 
 const TEXTS: Record<string, string> = {
   'database is locked': 'BUSY',
@@ -37,6 +57,9 @@ const TEXTS: Record<string, string> = {
   'disk I/O error': 'IOERR',
   'database or disk is full': FULL,
   'unable to open database file': 'CANTOPEN',
+  'string or blob too big': 'TOOBIG',
+  'datatype mismatch': 'MISMATCH',
+  'column index out of range': 'RANGE',
 };
 
 const DISK_FULL = 'The disk under the journal is full, so nothing new can be stored. Free some space on it.';

@@ -1,6 +1,8 @@
 import { BoxError } from '../../../errors.ts';
 import type { Durability } from '../../journal/run.ts';
+import { UnstorableError } from '../../journal/unstorable.ts';
 import type { SqliteDatabase } from './driver.ts';
+import { isUnstorable } from './errors.ts';
 import { whenFree } from './patience.ts';
 
 /** Something to do in a commit it may share. */
@@ -33,7 +35,7 @@ export function createSqliteWriter(db: SqliteDatabase, clock: () => number, busy
       try {
         return commit([work]);
       } catch (error) {
-        return [error instanceof Error ? error : new Error(String(error))];
+        return [toRefusal(error)];
       }
     });
   const commitTogether = (works: SqliteWork[]): unknown[] => {
@@ -41,7 +43,8 @@ export function createSqliteWriter(db: SqliteDatabase, clock: () => number, busy
       return commit(works);
     } catch (error) {
       // What the store cannot do for one of them, it cannot do for the others.
-      if (error instanceof BoxError || works.length === 1) throw error;
+      if (error instanceof BoxError) throw error;
+      if (works.length === 1) throw toRefusal(error);
       return commitEach(works);
     }
   };
@@ -53,6 +56,11 @@ export function createSqliteWriter(db: SqliteDatabase, clock: () => number, busy
 }
 
 // --- internal ---
+
+function toRefusal(error: unknown): Error {
+  if (isUnstorable(error)) return new UnstorableError(error);
+  return error instanceof Error ? error : new Error(String(error));
+}
 
 const SYNCHRONOUS = { synced: 'full', process: 'normal' } as const satisfies Record<Durability, string>;
 
