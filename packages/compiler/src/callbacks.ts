@@ -1,28 +1,37 @@
 import type { types as t } from '@babel/core';
-import { forEachChild, isFunction, keyName } from './ast.ts';
+import { forEachChild, isFunction, keyName, unwrap } from './ast.ts';
 import type { Node } from './ast.ts';
+import { resolveNames } from './scope.ts';
+import type { Binding } from './scope.ts';
+
+/** Functions of the runtime, `engine/primitives/callback.ts`. */
+type Binder = 'bindCallback' | 'bindNamed' | 'bindStep';
 
 export interface BindOptions {
   types: typeof t;
   program: t.Program;
-  /** `bindCallback` of the runtime. */
-  bind(): t.Expression;
+  bind(as: Binder): t.Expression;
   /** The functions that become steps: these are called by the engine alone. */
   steps: ReadonlySet<Node>;
 }
 
 /**
  * Binds each function that one function hands to another to the run that makes it: `limit(() => charge(order))`. A limiter
- * that runs share calls the next function on behalf of whoever ended last. Functions that are called at once, such as
- * those of array methods, are left as they are; so is what stands at the top of the module, outside of any run.
+ * that runs share calls the next function on behalf of whoever ended last. A function that is handed on by its name is
+ * bound too: one of this file, and a step, wherever it comes from, which is seen when the call is made. Functions that are
+ * called at once, such as those of array methods, are left as they are; so is what stands at the top of the module,
+ * outside of any run.
  */
 export function bindCallbacks({ types, program, bind, steps }: BindOptions): void {
+  let bindings: Map<Node, Binding> | undefined;
+  const bindingOf = (name: t.Identifier): Binding | undefined => (bindings ??= readBindings(program)).get(name);
   const visit = (node: Node, isInside: boolean): void => {
     forEachChild(node, (child) => visit(child, isInside || isFunction(node)));
     if (!isInside || node.type !== 'CallExpression' || !mayKeep(node.callee)) return;
     node.arguments = node.arguments.map((given) => {
-      if (!isHandedOn(given) || steps.has(given)) return given;
-      const call = types.callExpression(bind(), [given]);
+      const as = steps.has(given) ? undefined : howToBind(given, steps, bindingOf);
+      if (!as) return given;
+      const call = types.callExpression(bind(as), [given as t.Expression]);
       call.loc = given.loc ?? null;
       return call;
     });
@@ -47,10 +56,54 @@ function mayKeep(callee: Node): boolean {
   return name === undefined || !IMMEDIATE.has(name);
 }
 
+/** Undefined: it is handed on as it is. */
+function howToBind(
+  given: Node,
+  steps: ReadonlySet<Node>,
+  bindingOf: (name: t.Identifier) => Binding | undefined,
+): Binder | undefined {
+  if (given.type === 'Identifier') {
+    const binding = bindingOf(given);
+    const named = binding && functionOf(binding);
+    if (named && !steps.has(named)) return isHandedOn(named) ? 'bindNamed' : undefined;
+    return named || binding?.source !== undefined ? 'bindStep' : undefined;
+  }
+  if (given.type === 'MemberExpression') {
+    const root = rootOf(given);
+    const binding = root && bindingOf(root);
+    return binding && (binding.source !== undefined || isClass(binding.node)) ? 'bindStep' : undefined;
+  }
+  return isHandedOn(given) ? 'bindCallback' : undefined;
+}
+
 /** A function that does something: makes a call, or awaits. */
-function isHandedOn(node: Node): node is t.ArrowFunctionExpression | t.FunctionExpression {
-  if (node.type !== 'ArrowFunctionExpression' && node.type !== 'FunctionExpression') return false;
+function isHandedOn(node: Node): boolean {
+  if (!isFunction(node) || node.type === 'ObjectMethod' || node.type === 'ClassMethod') return false;
   return !node.generator && doesSomething(node.body);
+}
+
+function readBindings(program: t.Program): Map<Node, Binding> {
+  const found = new Map<Node, Binding>();
+  for (const { node, binding } of resolveNames(program).references) if (binding) found.set(node, binding);
+  return found;
+}
+
+/** The function that a name stands for in this file, for as long as the module is loaded. */
+function functionOf({ node }: Binding): Node | undefined {
+  if (node.type === 'FunctionDeclaration') return node;
+  const value = node.type === 'VariableDeclarator' && node.id.type === 'Identifier' && node.init && unwrap(node.init);
+  return value && isFunction(value) ? value : undefined;
+}
+
+function isClass(node: Node): boolean {
+  return node.type === 'ClassDeclaration' || node.type === 'ClassExpression';
+}
+
+/** The `a` of `a.b.c`. */
+function rootOf(node: t.MemberExpression): t.Identifier | undefined {
+  let root: Node = node;
+  while (root.type === 'MemberExpression') root = root.object;
+  return root.type === 'Identifier' ? root : undefined;
 }
 
 function doesSomething(node: Node): boolean {

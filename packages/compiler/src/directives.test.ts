@@ -181,6 +181,7 @@ describe('the directive transform', () => {
   it('binds the functions that code hands on to the run that makes them', async () => {
     const { code } = await transform(
       [
+        `import { far } from './far.ts';`,
         `export async function w(limit, queue, items) {`,
         `  'use workflow';`,
         `  await Promise.all(items.map((item) => limit(() => f(item))));`,
@@ -188,14 +189,20 @@ describe('the directive transform', () => {
         `  await Promise.all(items.map((item) => f(item)));`,
         `  signal.addEventListener('abort', () => f(2));`,
         `  pick((item) => item.id);`,
+        `  const task = () => f(3);`,
+        `  const nothing = () => 4;`,
+        `  await Promise.all([limit(task), limit(nothing), limit(f, 5), limit(far, items), limit(Shop.pay), limit(items)]);`,
+        `  items.map(f);`,
         `}`,
+        `class Shop { static async pay() { 'use step'; } }`,
         `export async function f(a) { 'use step'; return retry(() => g(a)); }`,
         `const outside = run(() => g(1));`,
       ].join('\n'),
     );
-    expect(code.match(/__svc\.bindCallback\(.*/g)).toEqual([
+    expect(code.match(/__svc\.bind\w+\(.*/g)).toEqual([
       '__svc.bindCallback(() => f(item)))));',
       '__svc.bindCallback(async function () {',
+      '__svc.bindNamed(task)), limit(nothing), limit(__svc.bindStep(f), 5), limit(__svc.bindStep(far), items), limit(__svc.bindStep(Shop.pay)), limit(items)]);',
       '__svc.bindCallback(() => g(a)));',
     ]);
   });

@@ -64,7 +64,7 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   const [top] = ast.program.body;
   const inner = findInner(steps, marked, ast.program);
   for (const one of valid) dropDirective(one);
-  const bind = () => member(rewrite, 'bindCallback');
+  const bind = (as: string) => member(rewrite, as);
   bindCallbacks({ types: rewrite.t, program: ast.program, bind, steps: new Set(steps.map(({ node }) => node)) });
   for (const one of classes) registerClass(rewrite, one);
   for (const { step, captures } of inner) rewriteInner(rewrite, step, captures);

@@ -2,10 +2,11 @@ import { expect, test, vi } from 'vitest';
 import { newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
 import type { Bench, Code } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
-import { bindCallback } from './primitives/callback.ts';
+import { bindCallback, bindNamed, bindStep } from './primitives/callback.ts';
 import { createHook } from './primitives/hook.ts';
 import { sleep } from './primitives/sleep.ts';
 import { installUnhandled } from './unhandled.ts';
+import { registerStep } from './values/steps.ts';
 
 const bench = useBenches();
 
@@ -29,10 +30,18 @@ function createLimiter(max: number) {
     });
 }
 
+/** As `p-limit` takes a function and what it is called with. */
+const createLimiterOf =
+  (limit: ReturnType<typeof createLimiter>) =>
+  <A, T>(fn: (given: A) => Promise<T>, given: A): Promise<T> =>
+    limit(() => fn(given)) as Promise<T>;
+
 const work = step('work', async (text: string) => {
   await new Promise((done) => setTimeout(done, 5));
   return text;
 });
+
+registerStep(work, 'work.ts#work');
 
 const argsOf = async ({ journal }: Bench, runId: string): Promise<unknown[]> =>
   (await journal.getRecords(runId))
@@ -66,6 +75,57 @@ describeOnStores('a limiter that runs share', (newPlace) => {
       const row = await second.engine.wait(runs[index]?.runId ?? '', 10_000);
       expect(outputOf(row)).toEqual([[1, 2, 3, 4].map((n) => name + n), 'on']);
     }
+  });
+
+  test.each(['a function with a name', 'a step, by its name'])(
+    'calls %s as part of the run that hands it on, live and on replay',
+    async (which) => {
+      const place = newPlace();
+      const code = (): Code => {
+        const limit = createLimiter(1);
+        const limitOf = createLimiterOf(limit);
+        return {
+          go: async (name: string) => {
+            const task = async () => work(`${name}0`);
+            const all = [1, 2, 3].map((n) =>
+              which.startsWith('a step') ? limitOf(bindStep(work), `${name}${n}`) : limit(bindNamed(task)),
+            );
+            return [await Promise.all(all), await createHook({ token: name })];
+          },
+        };
+      };
+      const expected = (name: string) => [1, 2, 3].map((n) => `${name}${which.startsWith('a step') ? n : 0}`);
+      const first = await bench(place, code());
+      const runs = await Promise.all(['A', 'B', 'C'].map((name) => first.start('go', name)));
+      await until(async () => {
+        const rows = await Promise.all(runs.map(({ runId }) => first.journal.getRun(runId)));
+        return rows.every((row) => row?.status === 'waiting');
+      });
+      for (const [index, name] of ['A', 'B', 'C'].entries())
+        expect(await argsOf(first, runs[index]?.runId ?? '')).toEqual(expected(name));
+      await first.kill();
+      const second = await bench(place, code());
+      for (const [index, name] of ['A', 'B', 'C'].entries()) {
+        await second.engine.resumeHook(name, 'on');
+        const row = await second.engine.wait(runs[index]?.runId ?? '', 10_000);
+        expect(outputOf(row)).toEqual([expected(name), 'on']);
+      }
+    },
+  );
+
+  test('a function that is handed on by its name is one function, and a step can be recorded still', async () => {
+    const listeners = new Set<unknown>();
+    const call = step('call', async (given: typeof work) => given('called'));
+    const { run } = await bench(newPlace(), {
+      go: async () => {
+        const task = async () => work('never');
+        listeners.add(bindNamed(task));
+        listeners.delete(bindNamed(task));
+        expect(bindStep(3)).toBe(3);
+        return [listeners.size, await call(bindStep(work))];
+      },
+    });
+    expect(outputOf(await run('go'))).toEqual([0, 'called']);
   });
 
   test('gets back the place of a run that parks, and the run goes on', async () => {

@@ -1,5 +1,7 @@
 import { leftError } from '../callbacks.ts';
 import { currentContext, runInContext } from '../context.ts';
+import type { EngineContext } from '../context.ts';
+import { isStepFunction, takeStep } from '../values/steps.ts';
 
 type AnyFunction = (...args: never[]) => unknown;
 
@@ -11,12 +13,51 @@ type AnyFunction = (...args: never[]) => unknown;
 export function bindCallback<F extends AnyFunction>(fn: F): F {
   const context = currentContext();
   if (!context) return fn;
+  const bound = bindTo(context, fn);
+  bound.handOn();
+  return bound.fn as F;
+}
+
+/**
+ * The same of a function that has a name. However often a run hands it on it is one function, so that what takes it back,
+ * as `unsubscribe(task)` does, finds it. What is no function is answered as it is.
+ */
+export function bindNamed<T>(value: T): T {
+  const context = currentContext();
+  if (!context || typeof value !== 'function') return value;
+  const known = named.get(context) ?? new WeakMap<object, Bound>();
+  named.set(context, known);
+  const bound = known.get(value) ?? bindTo(context, value as unknown as AnyFunction);
+  known.set(value, bound);
+  bound.handOn();
+  return bound.fn as T;
+}
+
+/** The same of a step; anything else is answered as it is. */
+export function bindStep<T>(value: T): T {
+  return isStepFunction(value) ? bindNamed(value) : value;
+}
+
+// --- internal ---
+
+interface Bound {
+  fn: unknown;
+  /** It is handed on once more: a caller may call it later. */
+  handOn(): void;
+}
+
+const named = new WeakMap<EngineContext, WeakMap<object, Bound>>();
+
+function bindTo(context: EngineContext, fn: AnyFunction): Bound {
   const callbacks = context.kind === 'body' ? context.execution.callbacks : undefined;
-  let isCalled = callbacks === undefined;
-  if (callbacks) callbacks.uncalled += 1;
+  let uncalled = 0;
+  const take = (): void => {
+    if (!callbacks || uncalled === 0) return;
+    uncalled -= 1;
+    callbacks.uncalled -= 1;
+  };
   const bound = function (this: unknown, ...args: never[]): unknown {
-    if (callbacks && !isCalled) callbacks.uncalled -= 1;
-    isCalled = true;
+    take();
     const call = (): unknown => Reflect.apply(fn, this, args);
     const isOwn = currentContext() === context;
     // The run has left: what it waits for never comes, so it may hold no place among those of others.
@@ -27,10 +68,17 @@ export function bindCallback<F extends AnyFunction>(fn: F): F {
   };
   // Some look at how many arguments a function takes.
   if (fn.length > 0) Object.defineProperty(bound, 'length', { value: fn.length });
-  return bound as unknown as F;
+  // A step stays one that can be recorded, and is called elsewhere then.
+  takeStep(bound, fn, take);
+  return {
+    fn: bound,
+    handOn() {
+      if (!callbacks) return;
+      uncalled += 1;
+      callbacks.uncalled += 1;
+    },
+  };
 }
-
-// --- internal ---
 
 function refuse(): Promise<never> {
   return Promise.reject(leftError());

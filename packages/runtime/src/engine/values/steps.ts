@@ -32,6 +32,21 @@ export function toStepRef(value: unknown): StepRef | undefined {
   return capture ? { id, closure: capture() } : { id };
 }
 
+export function isStepFunction(value: unknown): boolean {
+  return typeof value === 'function' && STEP in value;
+}
+
+/** Where `step` is a step function, `fn` is recorded as that one. `onRecorded`: each time. */
+export function takeStep(fn: AnyFunction, step: AnyFunction, onRecorded: () => void): void {
+  const known = (step as unknown as Record<symbol, Known | undefined>)[STEP];
+  if (!known) return;
+  const get = (): Known => {
+    onRecorded();
+    return known;
+  };
+  Object.defineProperty(fn, STEP, { get });
+}
+
 /** The inverse. Throws when the step is not in the workspace (any more). */
 export function fromStepRef({ id, closure }: StepRef): AnyFunction {
   const step = findKnown('closures', id)?.bind(closure) ?? findKnown('steps', id);
