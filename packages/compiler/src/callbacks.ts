@@ -13,6 +13,8 @@ export interface BindOptions {
   bind(as: Binder): t.Expression;
   /** The functions that become steps: these are called by the engine alone. */
   steps: ReadonlySet<Node>;
+  /** Those that are workflows, which are known by what they are: `start(greet)`. */
+  workflows: ReadonlySet<Node>;
 }
 
 /**
@@ -22,14 +24,14 @@ export interface BindOptions {
  * called at once, such as those of array methods, are left as they are; so is what stands at the top of the module,
  * outside of any run.
  */
-export function bindCallbacks({ types, program, bind, steps }: BindOptions): void {
+export function bindCallbacks({ types, program, bind, steps, workflows }: BindOptions): void {
   let bindings: Map<Node, Binding> | undefined;
   const bindingOf = (name: t.Identifier): Binding | undefined => (bindings ??= readBindings(program)).get(name);
   const visit = (node: Node, isInside: boolean): void => {
     forEachChild(node, (child) => visit(child, isInside || isFunction(node)));
     if (!isInside || node.type !== 'CallExpression' || !mayKeep(node.callee)) return;
     node.arguments = node.arguments.map((given) => {
-      const as = steps.has(given) ? undefined : howToBind(given, steps, bindingOf);
+      const as = steps.has(given) ? undefined : howToBind(given, { steps, workflows }, bindingOf);
       if (!as) return given;
       const call = types.callExpression(bind(as), [given as t.Expression]);
       call.loc = given.loc ?? null;
@@ -59,12 +61,13 @@ function mayKeep(callee: Node): boolean {
 /** Undefined: it is handed on as it is. */
 function howToBind(
   given: Node,
-  steps: ReadonlySet<Node>,
+  { steps, workflows }: Pick<BindOptions, 'steps' | 'workflows'>,
   bindingOf: (name: t.Identifier) => Binding | undefined,
 ): Binder | undefined {
   if (given.type === 'Identifier') {
     const binding = bindingOf(given);
     const named = binding && functionOf(binding);
+    if (named && workflows.has(named)) return undefined;
     if (named && !steps.has(named)) return isHandedOn(named) ? 'bindNamed' : undefined;
     return named || binding?.source !== undefined ? 'bindStep' : undefined;
   }

@@ -191,7 +191,7 @@ describe('the directive transform', () => {
         `  pick((item) => item.id);`,
         `  const task = () => f(3);`,
         `  const nothing = () => 4;`,
-        `  await Promise.all([limit(task), limit(nothing), limit(f, 5), limit(far, items), limit(Shop.pay), limit(items)]);`,
+        `  await Promise.all([limit(task), limit(nothing), limit(f, 5), limit(far, items), limit(Shop.pay), limit(items), limit(w)]);`,
         `  items.map(f);`,
         `}`,
         `class Shop { static async pay() { 'use step'; } }`,
@@ -202,7 +202,7 @@ describe('the directive transform', () => {
     expect(code.match(/__svc\.bind\w+\(.*/g)).toEqual([
       '__svc.bindCallback(() => f(item)))));',
       '__svc.bindCallback(async function () {',
-      '__svc.bindNamed(task)), limit(nothing), limit(__svc.bindStep(f), 5), limit(__svc.bindStep(far), items), limit(__svc.bindStep(Shop.pay)), limit(items)]);',
+      '__svc.bindNamed(task)), limit(nothing), limit(__svc.bindStep(f), 5), limit(__svc.bindStep(far), items), limit(__svc.bindStep(Shop.pay)), limit(items), limit(w)]);',
       '__svc.bindCallback(() => g(a)));',
     ]);
   });

@@ -65,7 +65,14 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   const inner = findInner(steps, marked, ast.program);
   for (const one of valid) dropDirective(one);
   const bind = (as: string) => member(rewrite, as);
-  bindCallbacks({ types: rewrite.t, program: ast.program, bind, steps: new Set(steps.map(({ node }) => node)) });
+  const nodesOf = (list: readonly MarkedFunction[]) => new Set<Node>(list.map(({ node }) => node));
+  bindCallbacks({
+    types: rewrite.t,
+    program: ast.program,
+    bind,
+    steps: nodesOf(steps),
+    workflows: nodesOf(valid.filter(isWorkflow)),
+  });
   for (const one of classes) registerClass(rewrite, one);
   for (const { step, captures } of inner) rewriteInner(rewrite, step, captures);
   for (const one of steps) if (!inner.some(({ step }) => step === one)) rewriteStep(rewrite, one);
