@@ -6,7 +6,7 @@
  *   node scripts/list-platform.mjs > packages/runtime/src/engine/guard/platform/node-20.txt
  *   npx -y node@24 scripts/list-platform.mjs > packages/runtime/src/engine/guard/platform/node-24.txt
  *
- * A plain name is a function or a class, `name@` one behind an accessor, `name=` any other value. Texts, constants and what
+ * Names that are not enumerable are among them. A plain name is a function or a class, `name@` one behind an accessor, `name=` any other value. Texts, constants and what
  * is Node's own (`_name`) are left out: they say nothing that changes, and do nothing.
  */
 import { builtinModules, isBuiltin } from 'node:module';
@@ -16,7 +16,7 @@ const PREFIXED = ['sea', 'sqlite', 'test', 'test/reporters'];
 
 const globals = Object.getOwnPropertyNames(globalThis);
 console.log(format('globals', globalThis, globals));
-console.log(format('process', process, Object.keys(process)));
+console.log(format('process', process, namesOf(process)));
 console.log(format('performance', performance, membersOf(performance)));
 console.log(format('crypto.subtle', crypto.subtle, membersOf(crypto.subtle)));
 // Loading some of them says that they are experimental.
@@ -24,10 +24,20 @@ process.removeAllListeners('warning');
 const modules = new Set([...builtinModules.map((name) => name.replace('node:', '')), ...PREFIXED]);
 for (const name of [...modules].filter((each) => !each.startsWith('_') && isBuiltin(`node:${each}`)).sort()) {
   const module = /** @type {object} */ (process.getBuiltinModule(`node:${name}`));
-  console.log(format(`node:${name}`, module, Object.keys(module)));
+  console.log(format(`node:${name}`, module, namesOf(module)));
 }
 
 // --- internal ---
+
+/**
+ * Also those that are not enumerable, as `crypto.pseudoRandomBytes` is: an import has them by their name all the same.
+ *
+ * @param {object} holder
+ */
+function namesOf(holder) {
+  const own = typeof holder === 'function' ? Object.keys(Function.prototype).concat('length', 'name', 'prototype') : [];
+  return Object.getOwnPropertyNames(holder).filter((name) => !own.includes(name));
+}
 
 /** @param {object} holder */
 function membersOf(holder) {
@@ -38,7 +48,7 @@ function membersOf(holder) {
 function format(where, holder, names) {
   const found = names.flatMap((name) => {
     const value = read(holder, name);
-    const isConstant = typeof value === 'number' && /^[A-Z][A-Z0-9_]*$/.test(name);
+    const isConstant = typeof value === 'number' && /^[A-Z]/.test(name);
     if (name.startsWith('_') || isConstant || ['string', 'undefined'].includes(typeof value)) return [];
     if (typeof value !== 'function') return [`${name}=`];
     return [Object.getOwnPropertyDescriptor(holder, name)?.get ? `${name}@` : name];
