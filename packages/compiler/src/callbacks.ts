@@ -4,13 +4,13 @@ import type { Node } from './ast.ts';
 import { resolveNames } from './scope.ts';
 import type { Binding } from './scope.ts';
 
-/** Functions of the runtime, `engine/primitives/callback.ts`. */
+/** Functions of the runtime, `engine/primitives/{callback,load-module}.ts`. */
 type Binder = 'bindCallback' | 'bindNamed' | 'bindStep';
 
 export interface BindOptions {
   types: typeof t;
   program: t.Program;
-  bind(as: Binder): t.Expression;
+  bind(as: Binder | 'loadModule'): t.Expression;
   /** The functions that become steps: these are called by the engine alone. */
   steps: ReadonlySet<Node>;
   /** Those that are workflows, which are known by what they are: `start(greet)`. */
@@ -22,14 +22,16 @@ export interface BindOptions {
  * that runs share calls the next function on behalf of whoever ended last. A function that is handed on by its name is
  * bound too: one of this file, and a step, wherever it comes from, which is seen when the call is made. Functions that are
  * called at once, such as those of array methods, are left as they are; so is what stands at the top of the module,
- * outside of any run.
+ * outside of any run. A run waits for what a function imports.
  */
 export function bindCallbacks({ types, program, bind, steps, workflows }: BindOptions): void {
   let bindings: Map<Node, Binding> | undefined;
   const bindingOf = (name: t.Identifier): Binding | undefined => (bindings ??= readBindings(program)).get(name);
   const visit = (node: Node, isInside: boolean): void => {
     forEachChild(node, (child) => visit(child, isInside || isFunction(node)));
-    if (!isInside || node.type !== 'CallExpression' || !mayKeep(node.callee)) return;
+    if (!isInside || node.type !== 'CallExpression') return;
+    if (node.callee.type === 'Import') return void holdImport(node);
+    if (!mayKeep(node.callee)) return;
     node.arguments = node.arguments.map((given) => {
       const as = steps.has(given) ? undefined : howToBind(given, { steps, workflows }, bindingOf);
       if (!as) return given;
@@ -37,6 +39,15 @@ export function bindCallbacks({ types, program, bind, steps, workflows }: BindOp
       call.loc = given.loc ?? null;
       return call;
     });
+  };
+  const holdImport = (node: t.CallExpression): void => {
+    // What is awaited or yielded for the import belongs to the function around it, and not to one of ours.
+    const given = node.arguments.some(mayPause) ? node.arguments : [];
+    const names = given.map((_, index) => types.identifier(`given${index}`));
+    const load = types.callExpression(node.callee, given.length > 0 ? names : node.arguments);
+    load.loc = node.loc ?? null;
+    node.callee = bind('loadModule');
+    node.arguments = [types.arrowFunctionExpression(names, load), ...given];
   };
   visit(program, false);
 }
@@ -52,10 +63,19 @@ const IMMEDIATE = new Set(
 );
 
 function mayKeep(callee: Node): boolean {
-  if (isFunction(callee) || callee.type === 'Import' || callee.type === 'Super') return false;
+  if (isFunction(callee) || callee.type === 'Super') return false;
   if (callee.type !== 'MemberExpression' && callee.type !== 'OptionalMemberExpression') return true;
   const name = keyName({ key: callee.property, computed: callee.computed });
   return name === undefined || !IMMEDIATE.has(name);
+}
+
+function mayPause(node: Node): boolean {
+  if (isFunction(node)) return false;
+  let found = node.type === 'AwaitExpression' || node.type === 'YieldExpression';
+  forEachChild(node, (child) => {
+    found ||= mayPause(child);
+  });
+  return found;
 }
 
 /** Undefined: it is handed on as it is. */

@@ -207,6 +207,26 @@ describe('the directive transform', () => {
     ]);
   });
 
+  it('has a run wait for what its functions import', async () => {
+    const { code } = await transform(
+      [
+        `const top = await import('./top.ts');`,
+        `export async function w(name) {`,
+        `  'use workflow';`,
+        `  const { rate } = await import('./rates.ts');`,
+        `  const { more } = await import(await f(name));`,
+        `  return f(rate, more, (await import(name)).default, limit(() => import('./late.ts')));`,
+        `}`,
+        `export async function f(a) { 'use step'; return a; }`,
+      ].join('\n'),
+    );
+    expect(code).toContain(`const top = await import('./top.ts');`);
+    expect(code).toContain(`} = await __svc.loadModule(() => import('./rates.ts'));`);
+    expect(code).toContain('(await __svc.loadModule(() => import(name))).default');
+    expect(code).toContain('} = await __svc.loadModule(given0 => import(given0), await f(name));');
+    expect(code).toContain(`__svc.bindCallback(() => __svc.loadModule(() => import('./late.ts')))`);
+  });
+
   it('leaves code without a directive alone', async () => {
     expect(await find('export const a = 1;\n')).toBeNull();
     expect(await find(`export const text = 'use step by step';\n`)).toBeNull();

@@ -44,6 +44,10 @@ export function installRuntime(): FakeRuntime {
     index: { sleep: async (time: string) => time, defineDeepAgent: (value: unknown) => value },
     internal: {
       callStep,
+      loadModule: <T>(load: (...given: unknown[]) => Promise<T>, ...given: unknown[]) => load(...given),
+      bindCallback: <T>(fn: T) => fn,
+      bindNamed: <T>(fn: T) => fn,
+      bindStep: <T>(fn: T) => fn,
       createStep,
       createClosure,
       registerStep() {},

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { goOnAfterKill, newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { createHook } from './primitives/hook.ts';
+import { loadModule } from './primitives/load-module.ts';
 import { sleep } from './primitives/sleep.ts';
 import { FatalError } from './errors.ts';
 import { decode, encode } from './serialize.ts';
@@ -107,6 +108,9 @@ const PLATFORM: Record<string, () => Promise<unknown>> = {
   'Response.json': async () => Response.json({ a: 1 }).json(),
 };
 
+/** It may use timers: it is evaluated outside of the run. */
+const SLOW_MODULE = 'data:text/javascript,await new Promise((done) => setTimeout(done, 200)); export default 1;';
+
 async function readAll(source: AsyncIterable<string>): Promise<string> {
   let text = '';
   for await (const part of source) text += part;
@@ -151,6 +155,7 @@ describeOnStores('a body that awaits the platform', (newPlace) => {
     ['a stream of Node', () => readAll(Readable.from(['a', 'b', 'c']))],
     ['a pipeline', () => pipeline(Readable.from(['a']), new PassThrough(), (source) => readAll(source))],
     ['an event', () => emitted(5)],
+    ['a module', () => loadModule(() => import(SLOW_MODULE) as Promise<unknown>)],
   ])('is not parked while it awaits %s: the step behind it runs beside a sleep', async (_, work) => {
     let isSaved = false;
     const save = step('save', () => void (isSaved = true));
