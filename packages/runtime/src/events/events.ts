@@ -75,11 +75,16 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   let closed = false;
 
   const update = (): void => void (isFollowed = isListening || (fanOut?.isHeard ?? false));
-  const deliver = ([type, data, askedBy, needed, owner]: Published): void => {
+  const deliver = ([type, data, askedBy, needed, ownedBy]: Published): void => {
     if (!isListening) return;
     last += 1;
     const frame = `id: ${epoch}-${last}\nevent: ${type}\ndata: ${data}\n\n`;
-    const kept: Kept = { frame, askedBy: askedBy ?? undefined, needed: needed ?? undefined, owner: owner ?? undefined };
+    const kept: Kept = {
+      frame,
+      askedBy: askedBy ?? undefined,
+      needed: needed ?? undefined,
+      owner: ownedBy ?? undefined,
+    };
     ring.push(kept);
     if (ring.length > 2 * RING) ring = ring.slice(-RING);
     for (const [reader, maySee] of readers) if (maySee(kept)) reader.push(frame);
@@ -117,8 +122,8 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
       const { startedBy, askedBy, ...facts } = all as { startedBy?: string; askedBy?: string };
       const seen = askedBy === undefined ? facts : { ...facts, askedBy };
       const data = JSON.stringify({ ...seen, at: new Date().toISOString() });
-      const owner = startedBy !== undefined && OF_RUNS.test(type) ? ownerOf(startedBy) : undefined;
-      const event: Published = [type, data, askedBy ?? null, needed ?? null, owner ?? null];
+      const ownedBy = startedBy !== undefined && OF_RUNS.test(type) ? ownerOf(startedBy) : undefined;
+      const event: Published = [type, data, askedBy ?? null, needed ?? null, ownedBy ?? null];
       deliver(event);
       if (fanOut?.isHeard) fanOut.send(event);
     },
