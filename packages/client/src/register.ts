@@ -1,8 +1,8 @@
 import type { InputOf } from './schema.ts';
 
 /**
- * Filled by the generated `.svc/*.d.ts` of a workspace, or by what `svc sync --client` has written of one, so that a wrong
- * name or payload is a compile error.
+ * Filled by the generated `.svc/*.d.ts` of a workspace, or by a declaration of one's own, so that a wrong name or payload is a
+ * compile error.
  */
 // oxlint-disable-next-line typescript/no-empty-object-type
 export interface AgentRegister {}
