@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { emitWorkflowsTypes } from '../../compiler/src/emit/workflows.ts';
 import { toPublished } from '../../../scripts/_release.mjs';
 import { call, setupBoxes } from '../../runtime/test/_setup.ts';
 
@@ -54,6 +55,13 @@ declare module '@svc/client' {
   interface WorkflowRegister {
     greet: { input: { who: string }; output: { text: string }; state: { at: number } };
   }
+}
+`;
+
+const GREET = `
+export async function greet({ who }: { who: string }) {
+  'use workflow';
+  return { text: who };
 }
 `;
 
@@ -156,6 +164,33 @@ describe.skipIf(!existsSync(join(PACKAGE, 'dist/index.mjs')))('the published cli
     writeFileSync(join(folder, 'with-react/box.d.ts'), TYPES);
     const types = ['--lib', 'es2023,dom,dom.iterable', '--skipLibCheck'];
     expect((await typecheck(['with-react/hooks.ts', 'with-react/box.d.ts'], ...types)).stdout).toBe('');
+  });
+
+  test('has the names of a workspace in another folder, whose generated files it takes in', async () => {
+    const modules = join(folder, 'box/node_modules/@svc');
+    mkdirSync(modules, { recursive: true });
+    await run('cp', ['-r', join(folder, 'node_modules/@svc/client'), join(modules, 'client')]);
+    const runtime = join(ROOT, 'packages/runtime');
+    mkdirSync(join(modules, 'runtime/dist'), { recursive: true });
+    const { devDependencies: _, ...manifest } = JSON.parse(
+      readFileSync(join(runtime, 'package.json'), 'utf8'),
+    ) as object & {
+      devDependencies: object;
+    };
+    writeFileSync(join(modules, 'runtime/package.json'), JSON.stringify(toPublished(manifest as never, {})));
+    for (const name of readdirSync(join(runtime, 'dist')).filter((each) => each.endsWith('.d.mts')))
+      symlinkSync(join(runtime, 'dist', name), join(modules, 'runtime/dist', name));
+    writeFileSync(join(folder, 'box/package.json'), '{ "type": "module" }');
+    const workflow = 'workflows/greet.workflow.ts';
+    mkdirSync(join(folder, 'box/workflows'));
+    mkdirSync(join(folder, 'box/.svc'));
+    writeFileSync(join(folder, 'box', workflow), GREET);
+    const entry = { name: 'greet', file: workflow, exportName: 'greet', hasInputSchema: false, hasOutputSchema: false };
+    writeFileSync(join(folder, 'box/.svc/workflows.d.ts'), emitWorkflowsTypes({ workflows: [entry] } as never));
+    writeFileSync(join(folder, 'box/.svc/modules.d.ts'), 'declare module "none" {}\n');
+    const types = ['--lib', 'es2023,dom,dom.iterable', '--skipLibCheck', '--preserveSymlinks'];
+    const files = ['ask.ts', 'globals.d.ts', 'box/.svc/workflows.d.ts'];
+    expect((await typecheck(files, ...types)).stdout).toBe('');
   });
 
   test('starts a workflow of a box with an API key', async () => {
