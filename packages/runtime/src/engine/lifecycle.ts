@@ -86,7 +86,12 @@ function factsOf(run: RunRow): RunFacts {
   const { runId, kind, name, trigger, sessionId, parentRunId, startedBy } = run;
   const askedBy = askedByOf(run);
   return {
-    ...{ runId, kind, name, trigger, sessionId, parentRunId },
+    runId,
+    kind,
+    name,
+    trigger,
+    sessionId,
+    parentRunId,
     ...(askedBy === undefined ? {} : { askedBy }),
     ...(startedBy === null ? {} : { startedBy }),
   };
