@@ -57,7 +57,7 @@ async function packAll(folder) {
   mkdirSync(folder);
   /** @type {Record<string, string>} */
   const tarballs = {};
-  for (const name of ['dev-s3', 'runtime', 'control-plane', 'compiler', 'create', 'cli']) {
+  for (const name of ['client', 'dev-s3', 'runtime', 'control-plane', 'compiler', 'create', 'cli']) {
     // npm would leave `workspace:` in the dependencies.
     const { stdout } = await exec('npx', ['-y', 'pnpm@10.34.8', 'pack', '--json', '--pack-destination', folder], {
       cwd: join(ROOT, 'packages', name),

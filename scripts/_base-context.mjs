@@ -74,16 +74,37 @@ function copyPackage(source, target, names) {
 function link(name, { from, to, target, copied }) {
   const source = findPackage(name, from);
   if (!source) return;
-  const own = source.slice(source.lastIndexOf(`.pnpm${sep}`));
+  const isOurs = !source.includes(`.pnpm${sep}`);
+  const own = isOurs
+    ? join('.pnpm', name.replace('/', '+'), 'node_modules', name)
+    : source.slice(source.lastIndexOf(`.pnpm${sep}`));
   const folder = join(target, 'node_modules', own);
   if (!copied.has(source)) {
     copied.set(source, folder);
     const filter = (/** @type {string} */ path) => isRead(path) && isUsed(name, relative(source, path));
+    // Of one of ours what is published, and not what its tests are run with.
+    if (isOurs) return placeOurs({ name, source, folder, to });
     cpSync(source, folder, { recursive: true, filter });
     // Beside the package, where Node looks next.
     const root = folder.slice(0, folder.lastIndexOf(`${sep}node_modules${sep}`));
     for (const needed of dependenciesOf(source)) link(needed, { from: source, to: root, target, copied });
   }
+  linkPlace(name, to, folder);
+}
+
+/** @param {{ name: string, source: string, folder: string, to: string }} place */
+function placeOurs({ name, source, folder, to }) {
+  for (const part of ['package.json', 'dist'])
+    cpSync(join(source, part), join(folder, part), { recursive: true, filter: isRead });
+  linkPlace(name, to, folder);
+}
+
+/**
+ * @param {string} name
+ * @param {string} to
+ * @param {string} folder
+ */
+function linkPlace(name, to, folder) {
   const place = join(to, 'node_modules', name);
   if (existsSync(place)) return;
   mkdirSync(dirname(place), { recursive: true });

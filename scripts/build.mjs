@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /** In the order they need each other. */
-const PACKAGES = ['dev-s3', 'runtime', 'dashboard', 'control-plane', 'compiler', 'create', 'cli'];
+const PACKAGES = ['client', 'dev-s3', 'runtime', 'dashboard', 'control-plane', 'compiler', 'create', 'cli'];
 const HASH_FILE = 'dist/.build-hash';
 /** What shapes every build: the versions of the tools, the compiler options that end up in the types, the licences. */
 const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs', 'scripts/_pages.mjs'];
@@ -20,7 +20,7 @@ const SHARED_INPUTS = ['pnpm-lock.yaml', 'tsconfig.json', 'scripts/_licences.mjs
 const COPIED = {
   runtime: ['docker'],
   // What of the runtime a browser gets: its client, and who may what.
-  dashboard: ['packages/runtime/src/client', 'packages/dashboard/public'],
+  dashboard: ['packages/client/src', 'packages/dashboard/public'],
   'control-plane': ['packages/runtime/src', 'packages/control-plane/pages'],
   create: ['templates'],
   cli: ['templates', 'packages/create/src', 'docs/guide', 'docs/design', 'docs/reference'],

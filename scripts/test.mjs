@@ -37,6 +37,7 @@ const [types, tests] = await Promise.all([
     [
       [TSC, '-p', 'tsconfig.json'],
       [TSC, '-p', 'playground'],
+      [TSC, '-p', 'packages/client'],
       [TSC, '-p', 'packages/dashboard'],
     ],
     { nice: 10 },

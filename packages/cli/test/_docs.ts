@@ -62,7 +62,7 @@ export async function makePageWorkspace(rig: Rig, file: string): Promise<Workspa
   const workspace = await rig.workspace();
   for (const entry of readdirSync(workspace.root)) if (entry !== 'node_modules') workspace.remove(entry);
   mkdirSync(workspace.path('node_modules/@svc'));
-  for (const name of ['runtime', 'compiler'])
+  for (const name of ['client', 'runtime', 'compiler'])
     symlinkSync(join(REPOSITORY, 'packages', name), workspace.path(`node_modules/@svc/${name}`));
   mkdirSync(workspace.path('node_modules/@types'));
   symlinkSync(join(REPOSITORY, 'node_modules/@types/node'), workspace.path('node_modules/@types/node'));

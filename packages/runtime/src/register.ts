@@ -1,10 +1,19 @@
+/** Those of agents and workflows are of the client: it is typed by them, too. */
+export type {
+  AgentName,
+  AgentRegister,
+  KnownAgent,
+  KnownWorkflow,
+  WorkflowInput,
+  WorkflowName,
+  WorkflowOutput,
+  WorkflowRegister,
+  WorkflowState,
+} from '@svc/client';
+
 /**
  * Filled by the generated `.svc/*.d.ts` of a workspace, so that a wrong name or payload is a compile error.
  */
-// oxlint-disable-next-line typescript/no-empty-object-type
-export interface AgentRegister {}
-// oxlint-disable-next-line typescript/no-empty-object-type
-export interface WorkflowRegister {}
 // oxlint-disable-next-line typescript/no-empty-object-type
 export interface ConfigRegister {}
 // oxlint-disable-next-line typescript/no-empty-object-type
@@ -16,34 +25,8 @@ export interface SecretRegister {}
 // oxlint-disable-next-line typescript/no-empty-object-type
 export interface PromptRegister {}
 
-/** The names of this workspace's agents. */
-export type AgentName = keyof AgentRegister & string;
 /** The keys of this workspace's dynamic configuration. */
 export type ConfigKey = keyof ConfigRegister & string;
-/** The names of this workspace's workflows. */
-export type WorkflowName = keyof WorkflowRegister & string;
-
-/** A name of a workflow: once the types of the workspace are generated one of its own, any text before. */
-export type KnownWorkflow = [WorkflowName] extends [never] ? string : WorkflowName;
-/** What the workflow takes. */
-export type WorkflowInput<N extends string> = N extends keyof WorkflowRegister
-  ? WorkflowRegister[N] extends { input: infer I }
-    ? I
-    : unknown
-  : unknown;
-/** What the workflow answers. */
-export type WorkflowOutput<N extends string> = N extends keyof WorkflowRegister
-  ? WorkflowRegister[N] extends { output: infer O }
-    ? O
-    : unknown
-  : unknown;
-/** What its runs publish, as its `stateSchema` says; unknown: it has none. */
-export type WorkflowState<N extends string> = N extends keyof WorkflowRegister
-  ? WorkflowRegister[N] extends { state: infer S }
-    ? S
-    : unknown
-  : unknown;
-
 /** The ids of the connections that this workspace names. */
 export type ConnectionId = keyof ConnectRegister & string;
 /** An id of a connection, likewise. */

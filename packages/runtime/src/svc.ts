@@ -6,7 +6,6 @@ import { callsOf } from './browser/code.ts';
 import type { BrowserCalls } from './browser/code.ts';
 import type { BrowserRoom } from './browser/browser.ts';
 import type { AgentSession, AnswerOf } from './agent-client.ts';
-import type { KnownAgent } from './definitions/agent.ts';
 import { startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
 import { continueAsNew } from './engine/primitives/continue-as-new.ts';
 import { currentContext } from './engine/context.ts';
@@ -29,6 +28,7 @@ import { codeLog } from './logs/code-log.ts';
 import type { PromptVariables } from './prompts/render.ts';
 import type { ConfigValueOf, DatabaseRegister, KnownConfigKey } from './register.ts';
 import type {
+  KnownAgent,
   KnownConnection,
   KnownPrompt,
   KnownSecret,

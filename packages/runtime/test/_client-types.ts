@@ -1,5 +1,9 @@
 // Checked by tsc alone: what the types of the client allow, and what they do not.
 import { createClient } from '../src/client.ts';
+import type { AgentEvent, OperationId, OperationInput, OperationOutput, StreamEvent, StreamId } from '../src/client.ts';
+import type { StreamFrames } from '../src/surface/frames.ts';
+import type { OperationTypes } from '../src/surface/index.ts';
+import type { AguiEvent } from '../src/wires/agui/event.ts';
 
 const client = createClient({ baseUrl: 'http://127.0.0.1:4242', token: async () => 'token' });
 
@@ -64,3 +68,23 @@ export async function useNames(): Promise<string> {
   const turn = await client.agent('any').session('ada').send('Hello');
   return turn.text + String(turn.json()) + String(run.runId?.length);
 }
+
+/** What the client has of the operations is what the box has: after a change, `node scripts/make-client-types.mjs`. */
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+type Both<A, B> = [A, B] extends [B, A] ? true : false;
+type Differing = {
+  [Id in keyof (Ours & Theirs)]: Both<Theirs[Id], Ours[Id]> extends true ? never : Id;
+}[keyof (Ours & Theirs)];
+type Ours = OperationTypes;
+type Theirs = {
+  [Id in OperationId | StreamId]: {
+    input: OperationInput<Id>;
+    output: OperationOutput<Id>;
+    answer: Ours[Id]['answer'];
+  };
+};
+
+export const sameIds: Equal<keyof Theirs, keyof Ours> = true;
+export const sameOperations: Equal<Differing, never> = true;
+export const sameStreams: Both<{ [Id in StreamId]: StreamEvent<Id> }, StreamFrames> = true;
+export const sameEvents: Both<AgentEvent, AguiEvent> = true;

@@ -8,7 +8,6 @@ export const FLOORS: readonly string[] = [
   'manifest.ts',
   'register.ts',
   'config.ts',
-  'client-routes.ts',
   'secret-variables.ts',
   'encoded-secrets.ts',
   'text-finder.ts',
@@ -77,9 +76,6 @@ export const FLOORS: readonly string[] = [
   'wires/',
   'mcp/',
   'copilot/',
-  'sign-user-token.ts',
-  'client/',
-  'client.ts',
   // What authors import.
   'agent-client.ts',
   'ai-client.ts',

@@ -23,7 +23,7 @@ export const CHAT_MS = 3 * WAIT_MS;
 
 /** The page of the guide, served to a browser; answers how to go through all it does. */
 export function useGuidePage(): (path: string, chat: PageChat) => Promise<void> {
-  const pageUrl = useServedPage(readPageFiles, 'main.tsx');
+  const pageUrl = useServedPage(() => readPageFiles(), 'main.tsx');
   return async (path, { url, token, isCancelled }) => {
     const address = `${pageUrl()}/?${new URLSearchParams({ url, token, id: 'c1' })}`;
     const page = await openPage(path);
@@ -65,10 +65,10 @@ export function useGuidePage(): (path: string, chat: PageChat) => Promise<void> 
   };
 }
 
-/** The page's code, by the names of its files. */
-export async function readPageFiles(): Promise<Record<string, string>> {
+/** The page's code, by the names of its files in that folder. */
+export async function readPageFiles(folder = 'page'): Promise<Record<string, string>> {
   const text = await readFile(PAGE, 'utf8');
-  const files = text.matchAll(/^```tsx page\/(\S+)\n([^]*?)^```$/gm);
+  const files = text.matchAll(new RegExp(`^\`\`\`tsx ${folder}/(\\S+)\\n([^]*?)^\`\`\`$`, 'gm'));
   return Object.fromEntries(Array.from(files, ([, name = '', code = '']) => [name, code]));
 }
 

@@ -25,4 +25,6 @@ export const KEY_OPERATIONS = [
   'runs.state_stream',
   'runs.streams',
   'runs.stream',
+  // Of its own runs.
+  'events.stream',
 ];

@@ -10,8 +10,17 @@ import { browser } from './_browser.ts';
 const CACHE = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 const BUNDLE_MS = 30_000;
 
+export interface ServedPageOptions {
+  /** Of React: in development its strict mode mounts everything twice. Default `production`. */
+  mode?: 'development' | 'production';
+}
+
 /** A page of these files, as a bundler makes it, on an origin of its own; answers its address. `entry` is one of them. */
-export function useServedPage(readFiles: () => Promise<Record<string, string>>, entry: string): () => string {
+export function useServedPage(
+  readFiles: () => Promise<Record<string, string>>,
+  entry: string,
+  { mode = 'production' }: ServedPageOptions = {},
+): () => string {
   let script = '';
   let pageUrl = '';
   const server = createServer(({ url = '' }, response) => {
@@ -26,7 +35,7 @@ export function useServedPage(readFiles: () => Promise<Record<string, string>>, 
 
   beforeAll(async () => {
     if (browser.value === undefined) return;
-    script = await bundle(await readFiles(), entry);
+    script = await bundle(await readFiles(), entry, mode);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     pageUrl = `http://localhost:${(server.address() as AddressInfo).port}`;
   }, BUNDLE_MS);
@@ -37,7 +46,7 @@ export function useServedPage(readFiles: () => Promise<Record<string, string>>, 
 
 // --- internal ---
 
-async function bundle(files: Record<string, string>, entry: string): Promise<string> {
+async function bundle(files: Record<string, string>, entry: string, mode: string): Promise<string> {
   await mkdir(CACHE, { recursive: true });
   // Below the package, whose dependencies it takes.
   const folder = await mkdtemp(join(CACHE, 'page-'));
@@ -47,7 +56,7 @@ async function bundle(files: Record<string, string>, entry: string): Promise<str
       root: folder,
       configFile: false,
       logLevel: 'error',
-      define: { 'process.env.NODE_ENV': '"production"' },
+      define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
       oxc: { jsx: { runtime: 'automatic', development: false } },
       build: { write: false, minify: false, lib: { entry, formats: ['es'] } },
     });

@@ -16,9 +16,10 @@ const format = (imports: Import[]) => imports.map(({ from, to }) => `${from} -> 
 
 describe('the arrows between packages', () => {
   test.each([
+    ['client', []],
     ['dev-s3', []],
-    // For the storage of a test box, which it is bundled for.
-    ['runtime', ['@svc/dev-s3']],
+    // Its client, of which the types of a workspace are too, and for the storage of a test box, which it is bundled for.
+    ['runtime', ['@svc/client', '@svc/dev-s3']],
     ['create', []],
     // Bundled, without the rest of a box: HTTP, stores, sealing, signatures.
     ['control-plane', ['runtime']],
@@ -48,8 +49,15 @@ describe('the arrows between packages', () => {
     expect(format(wrong)).toEqual([]);
   });
 
-  test('a box takes nothing of ours, but to be tested', () => {
-    expect(format(ours(listImports('runtime/src')))).toEqual(['runtime/src/testing/storage.ts -> @svc/dev-s3']);
+  test('a box takes the S3 server to be tested alone, and of its client types and one sentence', () => {
+    const taken = ours(listImports('runtime/src'));
+    expect(format(taken.filter(({ to }) => to !== '@svc/client'))).toEqual([
+      'runtime/src/testing/storage.ts -> @svc/dev-s3',
+    ]);
+    expect(taken.filter(({ to, isType }) => to === '@svc/client' && !isType).map(({ from }) => from)).toEqual([
+      'runtime/src/client.ts',
+      'runtime/src/surface/catalog.ts',
+    ]);
   });
 
   test('the compiler takes types alone from the runtime', () => {
@@ -92,9 +100,12 @@ describe('the floors of the runtime', () => {
   });
 });
 
-test.each(['runtime', 'compiler', 'cli', 'create', 'dev-s3'])('no files of %s import each other in a ring', (name) => {
-  expect(findRings(listImports(`${name}/src`)).map((ring) => ring.join(' -> '))).toEqual([]);
-});
+test.each(['client', 'runtime', 'compiler', 'cli', 'create', 'dev-s3'])(
+  'no files of %s import each other in a ring',
+  (name) => {
+    expect(findRings(listImports(`${name}/src`)).map((ring) => ring.join(' -> '))).toEqual([]);
+  },
+);
 
 /** The folder in `runtime/src`, or the file beside them. */
 function placeOf(path: string): string {

@@ -431,7 +431,7 @@ describe('an agent by its name', () => {
 
 test('knows the route of every operation', async () => {
   // Run with -u after a change of the list.
-  await expect(toRoutesFile(OPERATIONS)).toMatchFileSnapshot('../src/client-routes.ts');
+  await expect(toRoutesFile(OPERATIONS)).toMatchFileSnapshot('../../client/src/routes.ts');
 });
 
 // --- internal ---

@@ -2,9 +2,12 @@ import { onTestFinished, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineDeepAgent, defineTool } from '../src/definitions/definition.ts';
 import { OWNER } from '../src/auth/caller.ts';
+import { signUserToken } from '../src/client.ts';
+import { operatorToken } from '../src/auth/strategy.ts';
 import type { Strategy } from '../src/auth/strategy.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
+import { publish } from '../src/engine/primitives/publish.ts';
 import { createEvents } from '../src/events/events.ts';
 import { createStreamLimits } from '../src/auth/stream-limits.ts';
 import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
@@ -41,6 +44,12 @@ const PROGRAM = {
     echo: { run: async () => one() },
     bad: { run: async () => fails() },
     ask: { run: async () => requestApproval({ title: 'Go?' }) },
+    state: {
+      async run() {
+        publish({ at: 'work' });
+        return one();
+      },
+    },
     hook: { run: async () => createHook({ token: 'never' }) },
     many: {
       async run() {
@@ -54,6 +63,12 @@ interface Received {
   id: string;
   type: string;
   data: Record<string, unknown>;
+}
+
+interface ApiKey {
+  id: string;
+  value: string;
+  userSecret: string;
 }
 
 interface Stream {
@@ -70,6 +85,7 @@ async function listen(url: string, init: RequestInit & { query?: string } = {}):
   const gone = new AbortController();
   onTestFinished(() => gone.abort());
   const answer = await fetch(`${url}/api/events${init.query ?? ''}`, { ...init, signal: gone.signal });
+  if (answer.status !== 200) throw new Error(await answer.text());
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/event-stream; charset=utf-8']);
   let text = '';
   let isOver = false;
@@ -317,6 +333,54 @@ describe('a box that is not dev', () => {
       gone.abort();
       return status === 200;
     });
+  });
+});
+
+describe('the stream of a key and of its users', () => {
+  const openKeys = async () => {
+    const box = await boxes.open({ ...PROGRAM, options: { host: 'image', strategy: operatorToken('operator') } });
+    const as = (token: string) => ({ authorization: `Bearer ${token}` });
+    const make = async (client: string) => {
+      const body = { name: client, client, users: true, grants: { agents: [], workflows: ['state', 'ask'] } };
+      const { body: key } = await call<ApiKey>(box, 'POST /api/keys', body, as('operator'));
+      return key;
+    };
+    const [shop, other] = [await make('shop'), await make('other')];
+    const ada = as(await signUserToken(shop, { sub: 'ada' }));
+    const bob = as(await signUserToken(shop, { sub: 'bob' }));
+    return { box, url: await box.listen(), callers: { shop: as(shop.value), other: as(other.value), ada, bob } };
+  };
+  const begin = async (box: TestBox, name: string, headers: Record<string, string>) =>
+    (await call<{ runId: string }>(box, `POST /api/workflows/${name}/start`, {}, headers)).body.runId;
+
+  test('tells of runs of their own, of what these publish, and of nothing else', async () => {
+    const { box, url, callers } = await openKeys();
+    const names = Object.keys(callers) as (keyof typeof callers)[];
+    const streams = await Promise.all(names.map((name) => listen(url, { headers: callers[name] })));
+    const runs = await Promise.all(names.map((name) => begin(box, 'state', callers[name])));
+    await Promise.all(
+      names.map((_, n) => until(() => streams[n]?.says(runs[n]).includes('run.ended completed') === true)),
+    );
+    const asked = await begin(box, 'ask', callers.ada);
+    await until(() => streams[names.indexOf('ada')]?.says(asked).includes('run.waiting waiting') === true);
+    for (const [n, stream] of streams.entries()) {
+      expect(new Set(stream.events().map(({ data }) => data.runId)).has(runs[n])).toBe(true);
+      const foreign = stream.events().filter(({ data }) => data.runId !== runs[n] && data.runId !== asked);
+      expect(foreign).toEqual([]);
+      expect(stream.says(asked).length > 0).toBe(names[n] === 'ada');
+      expect(stream.says(runs[n])).toContain('state.published running');
+      expect(stream.text()).not.toMatch(/startedBy|approval\.|ada|"client"/);
+    }
+  });
+
+  test('is one of 20 of the caller, and counts as no stream of a run', async () => {
+    const { url, callers } = await openKeys();
+    const streams = await Promise.all(Array.from({ length: 20 }, () => listen(url, { headers: callers.ada })));
+    expect((await fetch(`${url}/api/events`, { headers: callers.ada })).status).toBe(429);
+    const run = await fetch(`${url}/api/runs/none/state/stream`, { headers: callers.ada });
+    expect(run.status).toBe(404);
+    await listen(url, { headers: callers.bob });
+    streams.forEach((stream) => stream.close());
   });
 });
 

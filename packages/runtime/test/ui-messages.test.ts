@@ -5,6 +5,7 @@ import { operatorToken } from '../src/auth/strategy.ts';
 import { defineDeepAgent } from '../src/definitions/definition.ts';
 import { createAgent, KEY } from './_agui.ts';
 import type { Calls } from './_agui.ts';
+import { toUiMessages } from '../src/wires/ui-messages/messages.ts';
 import { call, setupBoxes, until } from './_setup.ts';
 import { openUi, partsOf, textOf } from './_ui-messages.ts';
 
@@ -152,11 +153,22 @@ describe('a chat of useChat', () => {
     expect(partsOf(one)[1]).toMatchObject(failed);
     const messages = await readChat(url, 'lost');
     expect(partsOf({ messages })[1]).toMatchObject(failed);
+    // It is the page that has run it.
+    for (const part of [partsOf(one)[1], partsOf({ messages })[1]]) expect(part).not.toHaveProperty('providerExecuted');
     const again = chat('lost', { messages });
     await again.sendMessage({ text: 'say:again' });
     expect(textOf(again)).toBe('again');
     const told = box.model.requests.at(-1)?.messages?.filter(({ role }) => role === 'tool');
     expect(told).toEqual([{ role: 'tool', content: 'Error: No GPS.', tool_call_id: expect.any(String) }]);
+  });
+
+  test('keeps what a tool of the box says of its failure as it says it', () => {
+    const calls = [{ id: 'c1', type: 'function' as const, function: { name: 'add', arguments: '{}' } }];
+    const [shown] = toUiMessages([
+      { id: 'a', role: 'assistant', content: null, tool_calls: calls },
+      { id: 'r', role: 'tool', content: 'Error: No sum.', tool_call_id: 'c1', isError: true },
+    ]);
+    expect(shown?.parts[1]).toMatchObject({ providerExecuted: true, errorText: 'Error: No sum.' });
   });
 
   test('says pictures and files, and what the application says', async () => {

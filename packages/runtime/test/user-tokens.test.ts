@@ -131,7 +131,7 @@ describe('a user token', () => {
     const token = await signUserToken(key, { sub: 'ada' });
     const spoken = await call(box, 'POST /api/workflows/whoami/start', {}, { ...as(token), 'x-svc-user': 'bob' });
     expect(spoken).toMatchObject({ status: 403, body: { code: 'users_not_granted' } });
-    for (const route of ['GET /api/runs', 'GET /api/keys', 'GET /api/sessions', 'GET /api/events'])
+    for (const route of ['GET /api/runs', 'GET /api/keys', 'GET /api/sessions', 'GET /api/logs'])
       expect(await ask(token, route)).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 

@@ -8,10 +8,13 @@ export function specifierOf(file: string): string {
   return JSON.stringify(`../${file.replace(/\.ts$/, '.js')}`);
 }
 
-/** A declaration file that adds members to one register of the runtime. */
+/**
+ * A declaration file that adds members to one register of the runtime. It imports what it adds to: TypeScript does not lead what
+ * is added on to the client, whose the registers are, where no file of the program does.
+ */
 export function emitRegister(name: string, members: string[]): string {
   const body = members.length > 0 ? [`  interface ${name} {`, ...members, '  }'] : [`  interface ${name} {}`];
-  return ["declare module '@svc/runtime' {", ...body, '}'].join('\n');
+  return ["import type {} from '@svc/runtime';", '', "declare module '@svc/runtime' {", ...body, '}'].join('\n');
 }
 
 /** What a schema of zod 3 or zod 4 takes and gives, read from its shape so that no zod has to be found. */

@@ -199,6 +199,11 @@ export function requireGrant(caller: Caller, what: keyof Grants, name: string): 
   throw new BoxError('forbidden', `The ${caller.name} is not granted the ${one} "${name}".`);
 }
 
+/** Whose are the runs and sessions of a key, or of one of its users: as `Caller.owner` has it. */
+export function toOwner(client: string, user: EndUser | null): string {
+  return user ? `user ${JSON.stringify([client, user.id])}` : `client ${client}`;
+}
+
 // --- internal ---
 
 const PERSON = 'person ';
@@ -214,7 +219,3 @@ function narrow(granted: Granted, named: string[] | undefined): Granted {
 
 /** What a box that checks nothing takes whoever speaks for users to be. */
 const DEV_CLIENT = 'dev';
-
-function toOwner(client: string, user: EndUser | null): string {
-  return user ? `user ${JSON.stringify([client, user.id])}` : `client ${client}`;
-}

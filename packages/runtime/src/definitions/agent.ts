@@ -1,7 +1,7 @@
 import type { GuardrailDefinition } from '../guardrails/define.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { EndUser, StartedBy } from '../engine/started-by.ts';
-import type { AgentName, KnownConnection } from '../register.ts';
+import type { KnownAgent, KnownConnection } from '../register.ts';
 import type { AnySchema, OutputOf } from '../schema/schema.ts';
 
 /** What a tool may know about the call it answers. */
@@ -98,9 +98,6 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   /** Rules about what may pass, of this agent and its sub-agents. Each has a name. */
   guardrails?: readonly GuardrailDefinition[];
 }
-
-/** A name of this workspace once its types are generated; any text before. */
-export type KnownAgent = [AgentName] extends [never] ? string : AgentName;
 
 /** How a person decides about a tool. */
 export interface InterruptPolicy {

@@ -9,6 +9,7 @@ import { codeOfError } from './run/outcome.ts';
 export type LifecycleEvent =
   | ({ type: RunEventType } & RunFacts & { status: RunStatus; code?: string })
   | ({ type: 'step.completed' } & RunFacts & StepFacts)
+  | ({ type: 'state.published' } & RunFacts & { status: RunStatus })
   | ({ type: 'approval.asked' } & RunFacts & { approvalId: string; status: 'pending' })
   | { type: 'approval.decided'; runId: string; approvalId: string; status: string; askedBy?: string };
 
@@ -17,6 +18,8 @@ export type RunEventType = `run.${'created' | 'started' | 'waiting' | 'resumed' 
 export type RunFacts = Pick<RunRow, 'runId' | 'kind' | 'name' | 'trigger' | 'sessionId' | 'parentRunId'> & {
   /** Of a run that not everybody may see. */
   askedBy?: string;
+  /** Who made it begin, as the journal has it: for whoever hands events on, and no part of them. */
+  startedBy?: string;
 };
 
 export interface StepFacts {
@@ -49,11 +52,18 @@ export function eventsOf(run: RunRow, entry: Append, result: AppendResult): Life
   const asked = (entry.hooks ?? [])
     .filter(({ kind, token }) => kind === 'approval' && !result.refused?.includes(token))
     .map(({ token }) => ({ type: 'approval.asked' as const, ...facts, approvalId: token, status: 'pending' as const }));
-  const { status } = entry.patch;
+  const { status, state } = entry.patch;
+  const published =
+    state === undefined || state === null
+      ? []
+      : [{ type: 'state.published' as const, ...facts, status: status ?? run.status }];
   const type = status && typeOf(status);
   const changed = type ? [toRunEvent(type, { ...run, ...entry.patch }, status)] : [];
   // A run goes on because something was answered, and waits or ends after it.
-  const events = type === 'run.resumed' ? [...changed, ...steps, ...asked] : [...steps, ...asked, ...changed];
+  const events =
+    type === 'run.resumed'
+      ? [...changed, ...steps, ...published, ...asked]
+      : [...steps, ...published, ...asked, ...changed];
   return [...events, ...(result.promoted ? [toRunEvent('run.created', result.promoted)] : [])];
 }
 
@@ -73,10 +83,18 @@ function codeOf({ error, waitingFor }: RunRow, status: RunStatus): string | unde
 const STEP_STATUS = { done: 'completed', failed: 'failed', retry: 'retrying' } as const;
 
 function factsOf(run: RunRow): RunFacts {
-  const { runId, kind, name, trigger, sessionId, parentRunId } = run;
-  const facts = { runId, kind, name, trigger, sessionId, parentRunId };
+  const { runId, kind, name, trigger, sessionId, parentRunId, startedBy } = run;
   const askedBy = askedByOf(run);
-  return askedBy === undefined ? facts : { ...facts, askedBy };
+  return {
+    runId,
+    kind,
+    name,
+    trigger,
+    sessionId,
+    parentRunId,
+    ...(askedBy === undefined ? {} : { askedBy }),
+    ...(startedBy === null ? {} : { startedBy }),
+  };
 }
 
 function typeOf(status: RunStatus): RunEventType | undefined {

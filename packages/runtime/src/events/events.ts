@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { may } from '../auth/caller.ts';
+import { may, toOwner } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Permission } from '../auth/permissions.ts';
 import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
+import type { StartedBy } from '../engine/started-by.ts';
 import { RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
 import type { StreamLimits } from '../auth/stream-limits.ts';
@@ -74,11 +75,16 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   let closed = false;
 
   const update = (): void => void (isFollowed = isListening || (fanOut?.isHeard ?? false));
-  const deliver = ([type, data, askedBy, needed]: Published): void => {
+  const deliver = ([type, data, askedBy, needed, ownedBy]: Published): void => {
     if (!isListening) return;
     last += 1;
     const frame = `id: ${epoch}-${last}\nevent: ${type}\ndata: ${data}\n\n`;
-    const kept: Kept = { frame, askedBy: askedBy ?? undefined, needed };
+    const kept: Kept = {
+      frame,
+      askedBy: askedBy ?? undefined,
+      needed: needed ?? undefined,
+      owner: ownedBy ?? undefined,
+    };
     ring.push(kept);
     if (ring.length > 2 * RING) ring = ring.slice(-RING);
     for (const [reader, maySee] of readers) if (maySee(kept)) reader.push(frame);
@@ -111,15 +117,13 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     get isFollowed() {
       return isFollowed;
     },
-    publish({ type, ...facts }, needed) {
+    publish({ type, ...all }, needed) {
       if (!isFollowed) return;
-      const data = JSON.stringify({ ...facts, at: new Date().toISOString() });
-      const askedBy = 'askedBy' in facts ? facts.askedBy : undefined;
-      const event: Published = needed
-        ? [type, data, askedBy ?? null, needed]
-        : askedBy === undefined
-          ? [type, data]
-          : [type, data, askedBy];
+      const { startedBy, askedBy, ...facts } = all as { startedBy?: string; askedBy?: string };
+      const seen = askedBy === undefined ? facts : { ...facts, askedBy };
+      const data = JSON.stringify({ ...seen, at: new Date().toISOString() });
+      const ownedBy = startedBy !== undefined && OF_RUNS.test(type) ? ownerOf(startedBy) : undefined;
+      const event: Published = [type, data, askedBy ?? null, needed ?? null, ownedBy ?? null];
       deliver(event);
       if (fanOut?.isHeard) fanOut.send(event);
     },
@@ -165,12 +169,18 @@ interface Kept {
   frame: string;
   askedBy: string | undefined;
   needed: readonly Permission[] | undefined;
+  /** Of a run that a key or a user has started. */
+  owner: string | undefined;
 }
 
 /** Whether one client is told of it. */
 type Viewer = (kept: Kept) => boolean;
 
+/** What a key or a user is told: how its own runs go. */
+const OF_RUNS = /^(?:run\.|step\.|state\.)/;
+
 function toViewer(caller: Caller): Viewer {
+  if (caller.role === null) return ({ owner }) => owner === caller.owner;
   const hidden = hiddenFrom(caller);
   return ({ askedBy, needed }) => !isKept(askedBy, hidden) && (needed?.some((each) => may(caller, each)) ?? true);
 }
@@ -179,6 +189,12 @@ function toViewer(caller: Caller): Viewer {
 const RING = 4_096;
 const MAX_BYTES = 256 * 1_024;
 const LINGER_MS = 60_000;
+
+/** Undefined: a run of a person, or of the box. */
+function ownerOf(startedBy: string): string | undefined {
+  const { client, user } = JSON.parse(startedBy) as StartedBy;
+  return client === null ? undefined : toOwner(client, user);
+}
 
 function newEpoch(): string {
   return randomBytes(4).toString('hex');

@@ -2,10 +2,16 @@ import type { Permission } from '../auth/permissions.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 
 /**
- * An event on its way: its name, its data as JSON text, the one caller who may see it besides those who see all, and the
- * permissions of which a caller must hold one to be told.
+ * An event on its way: its name, its data as JSON text, the one caller who may see it besides those who see all, the
+ * permissions of which a caller must hold one to be told, and the key or user whose run it is of.
  */
-export type Published = [type: string, data: string, askedBy?: string | null, needed?: readonly Permission[]];
+export type Published = [
+  type: string,
+  data: string,
+  askedBy?: string | null,
+  needed?: readonly Permission[] | null,
+  owner?: string | null,
+];
 
 /** What replicas publish to each other of events: only while a client of another one listens. */
 export interface FanOut {

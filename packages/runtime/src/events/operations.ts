@@ -11,6 +11,9 @@ export const streamEvents = operation({
   tag: 'events',
   kind: 'read',
   permission: 'events:read',
+  // Of its own runs.
+  keys: true,
+  staysOpen: true,
   copilot: 'no: stream',
   answer: 'sse',
   headers: { 'last-event-id': 'lastEventId' },

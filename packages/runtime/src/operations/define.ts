@@ -48,6 +48,8 @@ export interface OperationDefinition<R extends object, I extends z.ZodType, O ex
   permission: Permission | 'none';
   /** An API key may call it too: the handler asks `requireGrant` whether this one may. */
   keys?: true;
+  /** Its stream does not end with a run: its room counts those that are open. */
+  staysOpen?: true;
   /** False: a write that the activity log leaves out, because what it makes is a record of itself. */
   activity?: false;
   /**

@@ -65,7 +65,8 @@ export const explainRun = operation({
   output: Why,
   async handle({ activity, runs, why }, input, { caller }) {
     const findCanceller = may(caller, 'activity:read')
-      ? (runId: string) => readCanceller(activity, runId, caller)
+      ? // Nothing is looked up of a run that is hidden from the caller.
+        async (runId: string) => ((await runs.find(runId)) ? readCanceller(activity, runId, caller) : undefined)
       : async () => undefined;
     const answer = await why.explain(input.id, { findCanceller });
     // What is hidden from the caller is answered like what there is not.

@@ -7,8 +7,7 @@ export interface AnySchema {
   safeParse(value: unknown): unknown;
 }
 
-/** What a schema accepts. */
-export type InputOf<S> = S extends { _zod: { input: infer I } } ? I : S extends { _input: infer I } ? I : unknown;
+export type { InputOf } from '@svc/client';
 /** What a schema gives after parsing. */
 export type OutputOf<S> = S extends { _zod: { output: infer O } } ? O : S extends { _output: infer O } ? O : unknown;
 

@@ -1,4 +1,4 @@
-import { explainUnknown } from '../operations/similar.ts';
+import { explainUnknown } from '@svc/client';
 import { BoxError } from '../errors.ts';
 import type { Operation } from '../operations/define.ts';
 import { createSchemaWriter } from '../openapi/schema.ts';

@@ -27,7 +27,8 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
       const requestId = requestIdOf(event);
       const call = (signal: AbortSignal) =>
         callOperation(op, rooms, input, { signal, caller, requestId, source: 'http' });
-      if (op.answer === 'sse') return answerStream(event, call, () => (op.keys ? streams : watch).enter(caller));
+      if (op.answer === 'sse')
+        return answerStream(event, call, () => (op.keys && !op.staysOpen ? streams : watch).enter(caller));
       return answerJson(op.status ?? 200, await call(event.req.signal));
     });
   }

@@ -22,6 +22,8 @@ export interface KeptMembers {
   isError?: true;
   /** With `isError`: the approval that was rejected, for which the call was not run. */
   rejected?: string;
+  /** Of the answer to a call: the client has run it. */
+  byClient?: true;
 }
 
 interface ProviderToolCall {
@@ -70,7 +72,7 @@ export function pairToolCalls(given: readonly (ChatMessage & KeptMembers)[]): Ch
 
 /** The message as a provider takes it. */
 export function toChatMessage(message: ChatMessage & KeptMembers): ChatMessage {
-  const { id: _id, reasoning: _thought, isError: _failed, rejected: _rejected, ...plain } = message;
+  const { id: _id, reasoning: _thought, isError: _failed, rejected: _rejected, byClient: _client, ...plain } = message;
   return plain as ChatMessage;
 }
 

@@ -92,16 +92,18 @@ function hasText(content: unknown): boolean {
   );
 }
 
-/** What is not kept. A call keeps the result it has: another one is of no use. */
+/** What is not kept; results in it are the client's. A call keeps the result it has: another one is of no use. */
 function without(
   messages: readonly ConversationMessage[],
   kept: readonly ConversationMessage[],
 ): ConversationMessage[] {
   const ids = new Set(kept.map(({ id }) => id));
   const answered = new Set(kept.flatMap((message) => (message.role === 'tool' ? message.tool_call_id : [])));
-  return messages.filter(
-    (message) => !ids.has(message.id) && !(message.role === 'tool' && answered.has(message.tool_call_id)),
-  );
+  return messages.flatMap((message): ConversationMessage[] => {
+    if (ids.has(message.id)) return [];
+    if (message.role !== 'tool') return [message];
+    return answered.has(message.tool_call_id) ? [] : [{ ...message, byClient: true }];
+  });
 }
 
 /**

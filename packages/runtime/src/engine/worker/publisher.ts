@@ -83,8 +83,9 @@ export function createPublisher({ lifecycle = UNFOLLOWED, observer, journal }: P
       };
       // Before the run leaves: what its end promotes is published after it.
       if (row) return tell(row);
-      if (!(lifecycle.isFollowed || observer) || (entry.records.length === 0 && entry.patch.status === undefined))
-        return;
+      const { records, patch } = entry;
+      const says = records.length > 0 || patch.status !== undefined || patch.state !== undefined;
+      if (!(lifecycle.isFollowed || observer) || !says) return;
       // What is written as a run leaves lands after it has left: that it is blocked.
       void journal.getRun(entry.runId).then(
         (left) => left && tell(left),

@@ -11,8 +11,8 @@ export type UiChunk =
   | ({ type: 'tool-input-available'; input: unknown; providerMetadata: PartMetadata } & UiCall)
   | ({ type: 'tool-input-error'; input: unknown; errorText: string; providerMetadata: PartMetadata } & UiCall)
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; approvalDescriptor: ApprovalDescriptor }
-  | { type: 'tool-output-available'; toolCallId: string; output: unknown; providerExecuted: true }
-  | { type: 'tool-output-error'; toolCallId: string; errorText: string; providerExecuted: true }
+  | { type: 'tool-output-available'; toolCallId: string; output: unknown; providerExecuted?: true }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string; providerExecuted?: true }
   | { type: 'tool-output-denied'; toolCallId: string }
   | { type: 'data-approval'; data: { approvalId: string; title: string }; transient: true }
   | { type: 'data-state'; data: Record<string, unknown>; transient: true }

@@ -190,15 +190,16 @@ function toStepParts(message: ConversationMessage & { role: 'assistant' }): UiPa
 }
 
 /** Of a call that the client runs itself there is no answer until it has sent one. */
-function answer(call: UiCallPart | undefined, { content, isError, rejected }: ConversationMessage): void {
+function answer(call: UiCallPart | undefined, message: ConversationMessage): void {
   if (!call) return;
+  const { content, isError, rejected, byClient } = message;
   const text = toText(content);
   Object.assign(call, {
-    providerExecuted: true,
+    ...(byClient ? {} : { providerExecuted: true }),
     ...(rejected !== undefined
       ? { state: 'output-denied', approval: { id: rejected, approved: false } }
       : isError
-        ? { state: 'output-error', errorText: text.startsWith(FAILED) ? text.slice(FAILED.length) : text }
+        ? { state: 'output-error', errorText: byClient && text.startsWith(FAILED) ? text.slice(FAILED.length) : text }
         : { state: 'output-available', output: toValue(text) }),
   });
 }

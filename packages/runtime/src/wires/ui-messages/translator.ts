@@ -66,11 +66,12 @@ export function createUiTranslator(options: UiTranslatorOptions): UiTranslator {
     if (denied.has(toolCallId) || result.rejected !== undefined)
       return [...first, { type: 'tool-output-denied', toolCallId }];
     const text = toText(result.content);
+    const by = result.byClient ? {} : { providerExecuted: true as const };
     return [
       ...first,
       result.isError
-        ? { type: 'tool-output-error', toolCallId, errorText: text, providerExecuted: true }
-        : { type: 'tool-output-available', toolCallId, output: toValue(text), providerExecuted: true },
+        ? { type: 'tool-output-error', toolCallId, errorText: text, ...by }
+        : { type: 'tool-output-available', toolCallId, output: toValue(text), ...by },
     ];
   };
 
@@ -156,6 +157,7 @@ interface ToolResult {
   isError: boolean;
   /** The approval that was rejected. */
   rejected?: string;
+  byClient?: true;
 }
 
 const FINISH_REASONS: Record<Exclude<FinishReason, 'cancelled'>, UiFinishReason> = {

@@ -1,4 +1,4 @@
-import type { AguiEvent } from '../wires/agui/event.ts';
+import type { AguiEvent } from './operations.ts';
 
 /** One stream of a turn over several connections, each of which has it from its beginning. */
 export interface Rejoined {

@@ -1,5 +1,5 @@
-import type { WorkflowInput, WorkflowOutput } from '../register.ts';
-import type { OperationTypes } from '../surface/index.ts';
+import type { WorkflowInput, WorkflowOutput } from './register.ts';
+import type { OperationTypes } from './operations.ts';
 import { isPassing, pause } from './again.ts';
 import { ClientError, ClientRunError } from './errors.ts';
 import type { JsonOutput } from './json.ts';

@@ -1,9 +1,8 @@
-import type { AgentRegister } from '../register.ts';
-import type { InputOf } from '../schema/schema.ts';
-import type { AguiEvent, AguiInterrupt, AguiUsage } from '../wires/agui/event.ts';
 import { isPassing, pause } from './again.ts';
 import { ClientError, ClientRunError } from './errors.ts';
+import type { AguiEvent, AguiInterrupt, AguiUsage } from './operations.ts';
 import { readEvents } from './read-events.ts';
+import type { AgentJson } from './register.ts';
 import { createRejoined } from './rejoined.ts';
 import type { CallOptions, Sender } from './send.ts';
 
@@ -64,15 +63,8 @@ export interface ClientAgent<O> {
   session(id?: string): AgentSession<O>;
 }
 
-/** The JSON an agent writes, by its own declaration. */
-export type JsonOf<N extends string> = N extends keyof AgentRegister
-  ? AgentRegister[N] extends { output?: infer S }
-    ? InputOf<NonNullable<S>>
-    : unknown
-  : unknown;
-
-export function createAgent<N extends string>(send: Sender, name: N): ClientAgent<JsonOf<N>> {
-  return { session: (id = crypto.randomUUID()) => openSession(send, name, id) as AgentSession<JsonOf<N>> };
+export function createAgent<N extends string>(send: Sender, name: N): ClientAgent<AgentJson<N>> {
+  return { session: (id = crypto.randomUUID()) => openSession(send, name, id) as AgentSession<AgentJson<N>> };
 }
 
 // --- internal ---

@@ -1,6 +1,6 @@
-import { ROUTES } from '../client-routes.ts';
-import type { ClientRoute } from '../client-routes.ts';
-import { explainUnknown } from '../operations/similar.ts';
+import { ROUTES } from './routes.ts';
+import type { ClientRoute } from './routes.ts';
+import { explainUnknown } from './similar.ts';
 import { ClientError } from './errors.ts';
 import type { Refusal } from './errors.ts';
 
@@ -18,6 +18,11 @@ export interface ClientOptions {
 export interface CallOptions {
   signal?: AbortSignal | undefined;
   headers?: Record<string, string> | undefined;
+}
+
+export interface StreamOptions extends CallOptions {
+  /** Called once the stream is open, and with whatever comes through it, a heartbeat too. */
+  onAlive?: (() => void) | undefined;
 }
 
 /** Requests to one box. What it refuses is thrown as `ClientError`. */

@@ -6,8 +6,11 @@ export interface SentEvent {
   data: string;
 }
 
-/** The frames of an answer, until it or its reader ends. */
-export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<SentEvent> {
+/** The frames of an answer, until it or its reader ends. @param onPiece called with whatever comes */
+export async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+  onPiece: () => void = () => {},
+): AsyncGenerator<SentEvent> {
   const decoder = new TextDecoder();
   // Not every browser can iterate a stream.
   const reader = body.getReader();
@@ -17,6 +20,7 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      onPiece();
       const text = decoder.decode(value, { stream: true });
       const isWhole = text.includes('\n\n') || (text.startsWith('\n') && pieces.at(-1)?.endsWith('\n') === true);
       if (text !== '') pieces.push(text);

@@ -1,3 +1,4 @@
+import type { Frame } from '@svc/client';
 import type { BoxEvent } from '../events/events.ts';
 import type { LogEntry } from '../logs/entry.ts';
 import type { RunState } from '../runs/state.ts';
@@ -14,18 +15,13 @@ export interface StreamFrames {
   'logs.tail': Frame<'log', LogEntry> | Reset;
 }
 
-/** A frame of a stream; `id` is where a later call goes on, as `lastEventId`. */
-export interface Frame<E extends string, D> {
-  id?: string;
-  event: E;
-  data: D;
-}
-
 // --- internal ---
 
 /** What was missed is not known any more: read what you show anew. */
 type Reset = Frame<'reset', Record<string, never>>;
 type Ended = Run['status'] | 'deleted';
 
-/** The type is the name of the event, and its facts are the data. */
-type Happened<E> = E extends { type: infer T extends string } ? Frame<T, Omit<E, 'type'> & { at: string }> : never;
+/** The type is the name of the event, and its facts are the data; who began the run is not told. */
+type Happened<E> = E extends { type: infer T extends string }
+  ? Frame<T, Omit<E, 'startedBy' | 'type'> & { at: string }>
+  : never;

@@ -1,0 +1,72 @@
+import { pause } from './again.ts';
+import { ClientError } from './errors.ts';
+
+/** `lost`: for some seconds nothing has come through. */
+export type StreamState = 'opening' | 'open' | 'lost';
+
+export interface Healing<F> {
+  /** One connection. `onAlive` is to be called once it is open, and with whatever comes through it. */
+  open(lastEventId: string | undefined, signal: AbortSignal, onAlive: () => void): AsyncIterable<F>;
+  /** True: that was the last frame. */
+  onFrame(frame: F): boolean | void;
+  onState(state: StreamState): void;
+  /** What the box refuses, which is tried again all the same: a token may be good the next time. */
+  onRefused(error: ClientError): void;
+  signal: AbortSignal;
+}
+
+/** Follows a stream over connections that break off, go silent or are refused, until its last frame or the signal. */
+export async function followHealing<F extends { id?: string }>(stream: Healing<F>): Promise<void> {
+  const { signal } = stream;
+  let lastEventId: string | undefined;
+  let wait = FIRST_MS;
+  let late: ReturnType<typeof setTimeout> | undefined;
+  // A short loss is no news.
+  const lose = (): void => void (late ??= setTimeout(() => stream.onState('lost'), GRACE_MS));
+  try {
+    while (!signal.aborted) {
+      lose();
+      const silent = new AbortController();
+      const stop = (): void => silent.abort(signal.reason);
+      signal.addEventListener('abort', stop, { once: true });
+      let watch: ReturnType<typeof setTimeout> | undefined;
+      let isOpen = false;
+      const onAlive = (): void => {
+        clearTimeout(watch);
+        watch = setTimeout(() => silent.abort(), SILENCE_MS);
+        if (isOpen) return;
+        isOpen = true;
+        wait = FIRST_MS;
+        clearTimeout(late);
+        late = undefined;
+        stream.onState('open');
+      };
+      try {
+        for await (const frame of stream.open(lastEventId, silent.signal, onAlive)) {
+          lastEventId = frame.id ?? lastEventId;
+          if (stream.onFrame(frame)) return;
+        }
+      } catch (error) {
+        if (error instanceof ClientError && !signal.aborted) stream.onRefused(error);
+      } finally {
+        clearTimeout(watch);
+        signal.removeEventListener('abort', stop);
+      }
+      lose();
+      await pause(wait, signal).catch(() => {});
+      wait = Math.min(MOST_MS, wait * 2);
+    }
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+// --- internal ---
+
+/** Between tries: the first, and the most. */
+const FIRST_MS = 500;
+const MOST_MS = 15_000;
+/** How long a loss is no news. */
+const GRACE_MS = 2_000;
+/** How long nothing at all comes through before a stream is taken for lost: several heartbeats. */
+const SILENCE_MS = 50_000;
