@@ -49,6 +49,8 @@ const ask = (message: string, more: Body = {}): Body => ({
   input: message,
   ...more,
 });
+const LATENCY = { type: 'latency', maxMs: 60_000 };
+
 const launch = (box: TestBox, suite: string, how: Body = {}) => call(box, `POST /api/evals/suites/${suite}/run`, how);
 /** A suite of these cases, launched and ended. */
 const evaluate = async (box: TestBox, cases: Body[], suite: Body = {}, how: Body = {}): Promise<Body> => {
@@ -478,6 +480,27 @@ describe('a run of a suite', () => {
     const { body: list } = await call<{ items: Body[] }>(box, 'GET /api/evals/suites');
     expect(list.items.find((suite) => suite.name === name)).toMatchObject({ lastRun: { status: 'cancelled' } });
   });
+
+  test.each<[string, Body[], string[], boolean]>([
+    ['nothing', [], ['exact'], false],
+    ['what it took', [LATENCY, { type: 'tokens', maxTotal: 1_000_000 }], ['latency', 'tokens', 'exact'], false],
+    ['what it called', [{ type: 'trajectory', calls: [], forbidden: ['no'] }], ['trajectory', 'exact'], false],
+    ['what it took, by that name', [{ ...LATENCY, name: 'exact' }], ['exact', 'expected'], false],
+    ['what it says', [{ type: 'regex', pattern: 'No' }, LATENCY], ['regex', 'latency'], true],
+    ['a part of what is expected', [{ type: 'contains', values: ['N'] }], ['contains'], true],
+  ])(
+    'compares a case with its expectation, unless its answer is judged otherwise: %s',
+    async (_, scorers, columns, passed) => {
+      const box = await shared();
+      const run = await evaluate(box, [ask('say:No', { expected: 'Yes' })], { scorers });
+      expect(cellsOf(run).map(({ scorer }) => scorer)).toEqual(columns);
+      expect(run.passed).toBe(passed);
+      // Of a case that expects nothing there is nothing to compare.
+      if (scorers.length === 0) return;
+      const free = await evaluate(box, [ask('say:No')], { scorers });
+      expect(cellsOf(free)).toHaveLength(scorers.length);
+    },
+  );
 
   test('is compared with another, case by case', async () => {
     const box = await shared();
