@@ -10,6 +10,8 @@ const closers: (() => void)[] = [];
 afterAll(() => closers.forEach((close) => close()));
 
 const VALUE = 'ACME-739215';
+/** Said by the sub-agent alone, and masked as a result of the agent above it. */
+const ANSWER = 'CHILD-481516';
 /** Said beside it, and masked by no rule: what is looked for would be found. */
 const PLAIN = 'PLAIN-739215';
 
@@ -64,6 +66,7 @@ async function startTeller(): Promise<{ url: string; asked: string[] }> {
         { reasoning_content: `ME-739215, ${PLAIN}.` },
         { content: `I say ACME-7` },
         { content: `39215 and ${PLAIN}.` },
+        ...(isChild ? [{ content: ` Mine is CHILD-48` }, { content: `1516.` }] : []),
         ...(isFirst && !isChild ? [{ tool_calls: calls }] : []),
       ];
       const reason = isFirst && !isChild ? 'tool_calls' : 'stop';
@@ -93,19 +96,14 @@ it('what a rule masks is in no answer, no request of a model, no line that is pr
   const workspace = await rig.workspace({ 'deep-agents/desk/index.ts': AGENT, 'workflows/pay.workflow.ts': WORKFLOW });
   const box = await workspace.boot({ env: { MODEL_PROVIDER_BASE_URL: teller.url } });
   const sides = 'workflow-input,agent-input,agent-output,tool-call,tool-result';
-  const check = String.raw`{"kind":"regex","pattern":"\\bACME-\\d{6}\\b"}`;
-  const made = await workspace.svc(
-    'guardrails',
-    'create',
-    'numbers',
-    '--action',
-    'mask',
-    '--sides',
-    sides,
-    '--check',
-    check,
-  );
-  expect(made.code).toBe(0);
+  for (const [name, asked, prefix] of [
+    ['numbers', sides, 'ACME'],
+    ['answers', 'tool-result', 'CHILD'],
+  ] as const) {
+    const check = JSON.stringify({ kind: 'regex', pattern: `\\b${prefix}-\\d{6}\\b` });
+    const rule = ['guardrails', 'create', name, '--action', 'mask', '--sides', asked, '--check', check];
+    expect((await workspace.svc(...rule)).code).toBe(0);
+  }
 
   const { runId } = await box.start('pay', { note: `by ${VALUE}, ${PLAIN}` });
   const answers = [JSON.stringify(await box.finish(runId))];
@@ -130,23 +128,28 @@ it('what a rule masks is in no answer, no request of a model, no line that is pr
     'activity',
   ])
     answers.push(JSON.stringify(await box.get(`/api/${path}`)));
-  const hits = await box.get<{ items: { side: string }[] }>('/api/guardrails/hits?limit=200');
+  const hits = await box.get<{ items: { side: string; ruleName: string; place: string }[] }>(
+    '/api/guardrails/hits?limit=200',
+  );
   expect(new Set(hits.items.map(({ side }) => side))).toEqual(new Set(sides.split(',')));
+  const answered = { ruleName: 'answers', side: 'tool-result', place: 'agent desk' };
+  expect(hits.items.filter(({ ruleName }) => ruleName === 'answers')).toMatchObject([answered, answered]);
   const { stdout, stderr } = await box.stop();
 
   const said = { answers: answers.join('\n'), asked: teller.asked.join('\n'), printed: stdout + stderr };
   for (const [where, text] of Object.entries(said))
-    expect([where, text.includes(PLAIN), text.includes(VALUE), text.includes('[pattern]')]).toEqual([
+    expect([
       where,
-      true,
-      false,
-      true,
-    ]);
+      text.includes(PLAIN),
+      text.includes(VALUE),
+      text.includes(ANSWER),
+      text.includes('[pattern]'),
+    ]).toEqual([where, true, false, false, true]);
   expect(listHolders(workspace.path('.svc'), PLAIN)).not.toEqual([]);
   expect(listHolders(workspace.path('.svc/pgdata'), 'numbers')).not.toEqual([]);
   // The code of the agent was written with it.
-  const holders = listHolders(workspace.root, VALUE).filter(
-    (file) => !fs.readFileSync(file, 'utf8').includes('defineDeepAgent'),
-  );
+  const holders = [VALUE, ANSWER]
+    .flatMap((value) => listHolders(workspace.root, value))
+    .filter((file) => !fs.readFileSync(file, 'utf8').includes('defineDeepAgent'));
   expect(holders).toEqual([]);
 }, 60_000);

@@ -7,6 +7,7 @@ import { toRefusal } from '../guardrails/refusal.ts';
 import { asBlocking, withoutHolds, withoutWholes } from '../guardrails/rules.ts';
 import { toHeldBy } from '../approvals/held-text.ts';
 import { isOfCopilot } from '../definitions/subagents.ts';
+import { judgeJsonText } from './judge-json.ts';
 import type { SideRules } from '../guardrails/rules.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 
@@ -72,6 +73,15 @@ export async function judgeTurnInput(
   return held ? { ...judged, held: { ...toHeldBy(held), from: newFrom } } : judged;
 }
 
+/** What a tool has answered, which mostly is JSON. What is about the whole of it reads it as the model would. */
+export async function judgeResult(rules: SideRules, text: string, about: About): Promise<Judged<string>> {
+  const findings = createFindings();
+  const whole = await judgeText({ ...rules, spans: [], own: [] }, text, about);
+  const places = await judgeJsonText(rules, text, about);
+  for (const one of [...places.found, ...whole.found]) findings.add(one);
+  return { value: places.value, ...findings.toAnswer() };
+}
+
 /** What the model reads of a result that a rule keeps from it. */
 export function toWithheld(rule: string): string {
   return `The guardrail "${rule}" withholds this result.`;
@@ -129,7 +139,11 @@ async function readResult(
 ): Promise<ConversationMessage> {
   if (!rules) return message;
   const own = createFindings();
-  const content = await readContent(message.content, (text) => readText(rules, text, { findings: own, about }));
+  const content = await readContent(message.content, async (text) => {
+    const judged = await judgeResult(rules, text, about);
+    for (const found of judged.found) own.add(found);
+    return judged.value;
+  });
   const { blocked, found } = own.toAnswer();
   for (const one of found) findings.add(one);
   return { ...message, content: blocked ? toWithheld(blocked.rule.name) : content } as ConversationMessage;

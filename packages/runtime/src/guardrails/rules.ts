@@ -15,7 +15,17 @@ export interface Rule {
   name: string;
   action: Action;
   failClosed: boolean;
+  /** For whom it judges what another turn says. Absent: it is of the side it is asked about. */
+  for?: JudgedFor;
   how: { createFinder: CreateFinder } | { judge: Judge; asksModel?: true } | Own;
+}
+
+/** The turn that an answer becomes a result of. */
+export interface JudgedFor {
+  side: Side;
+  owner: Place;
+  place: string;
+  tool: string;
 }
 
 /** A check of the workspace's own, which is asked about the whole of it and may answer with places. */
@@ -91,6 +101,28 @@ export function createRuleSet(
       return made;
     },
   };
+}
+
+/**
+ * Those about what a turn says: its own, and behind them those that mask it as the result of a tool of the turn above, as the
+ * runs of both have it.
+ */
+export function findOutputRules(
+  rules: RuleSet,
+  { name, resultOf }: { name: string; resultOf?: { agent: string; tool: string } | undefined },
+): SideRules | undefined {
+  const owner: Place = { kind: 'agent', name };
+  const own = rules.find(owner, 'agent-output');
+  const above = resultOf && rules.find({ kind: 'agent', name: resultOf.agent }, 'tool-result');
+  if (!resultOf || !above) return own;
+  const known = new Set(own?.all.map(({ id }) => id));
+  const { side, owner: agent, place } = above;
+  const masks = above.all
+    .filter(({ id, action }) => action === 'mask' && !known.has(id))
+    .map((rule) => ({ ...rule, for: { side, owner: agent, place, tool: resultOf.tool } }));
+  return masks.length === 0
+    ? own
+    : toSideRules('agent-output', owner, [...(own?.all ?? []), ...masks], own?.askModel ?? above.askModel);
 }
 
 export function toSideRules(
