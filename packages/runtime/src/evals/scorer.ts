@@ -209,7 +209,7 @@ function explainSchema(schema: Record<string, unknown>): string | undefined {
     compileJsonSchema(schema);
     return undefined;
   } catch (error) {
-    return `its schema is not understood: ${(error as Error).message}.`;
+    return `${(error as Error).message}.`;
   }
 }
 
