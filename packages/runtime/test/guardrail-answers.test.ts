@@ -205,6 +205,17 @@ describe('an answer that is JSON', () => {
     expect(await said(`"It is\\n${VALUE}"`)).toBe(String.raw`"It is\n[found]"`);
   });
 
+  test('is judged so by a dry run, too', async () => {
+    const box = await openBox({});
+    const verdicts = await Promise.all(
+      ['agent-output', 'tool-result'].map((side) =>
+        call(box, 'POST /api/guardrails/test', { text: WRITTEN, side, rule: { check: CHECK, action: 'mask' } }),
+      ),
+    );
+    for (const { body } of verdicts)
+      expect(body).toMatchObject({ verdict: 'mask', text: expect.stringContaining('[pattern]'), hits: [{ count: 1 }] });
+  });
+
   test('is blocked or held before any of it is sent', async () => {
     const agent = `json-${++names}`;
     const box = await openBox({ [agent]: defineDeepAgent({ name: agent }) });

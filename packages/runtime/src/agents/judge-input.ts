@@ -3,11 +3,11 @@ import { createFindings } from '../guardrails/findings.ts';
 import type { Findings, Judged } from '../guardrails/findings.ts';
 import { judgeText, judgeValue } from '../guardrails/judge.ts';
 import type { About } from '../guardrails/judge.ts';
+import { judgeWritten } from '../guardrails/judge-json.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
 import { asBlocking, withoutHolds, withoutWholes } from '../guardrails/rules.ts';
 import { toHeldBy } from '../approvals/held-text.ts';
 import { isOfCopilot } from '../definitions/subagents.ts';
-import { judgeJsonText } from './judge-json.ts';
 import type { SideRules } from '../guardrails/rules.ts';
 import type { ConversationMessage, TurnInput } from './turn/input.ts';
 
@@ -73,15 +73,6 @@ export async function judgeTurnInput(
   return held ? { ...judged, held: { ...toHeldBy(held), from: newFrom } } : judged;
 }
 
-/** What a tool has answered, which mostly is JSON. What is about the whole of it reads it as the model would. */
-export async function judgeResult(rules: SideRules, text: string, about: About): Promise<Judged<string>> {
-  const findings = createFindings();
-  const whole = await judgeText({ ...rules, spans: [], own: [] }, text, about);
-  const places = await judgeJsonText(rules, text, about);
-  for (const one of [...places.found, ...whole.found]) findings.add(one);
-  return { value: places.value, ...findings.toAnswer() };
-}
-
 /** What the model reads of a result that a rule keeps from it. */
 export function toWithheld(rule: string): string {
   return `The guardrail "${rule}" withholds this result.`;
@@ -140,7 +131,7 @@ async function readResult(
   if (!rules) return message;
   const own = createFindings();
   const content = await readContent(message.content, async (text) => {
-    const judged = await judgeResult(rules, text, about);
+    const judged = await judgeWritten(rules, text, about);
     for (const found of judged.found) own.add(found);
     return judged.value;
   });

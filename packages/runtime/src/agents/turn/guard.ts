@@ -10,7 +10,8 @@ import type { Found } from '../../guardrails/text-stream.ts';
 import type { CallModel } from '../model/client.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import type { ReplyOptions } from '../model/reply.ts';
-import { judgeResult, toWithheld } from '../judge-input.ts';
+import { judgeWritten } from '../../guardrails/judge-json.ts';
+import { toWithheld } from '../judge-input.ts';
 import { createReplyFilter } from './reply-filter.ts';
 import type { TurnInput } from './input.ts';
 import type { RecordedAnswer, ToolAnswer } from './recorded-answer.ts';
@@ -90,7 +91,7 @@ export async function guardResult(
   const found = await guard?.find('tool-result');
   if (!guard || !found) return answer;
   const rules = guard.canHold && mayWait ? found : asBlocking(found);
-  const judged = await judgeResult(rules, answer.content, { tool, signal });
+  const judged = await judgeWritten(rules, answer.content, { tool, signal });
   guard.record(rules, judged.found);
   if (judged.blocked) return { content: toWithheld(judged.blocked.rule.name), isError: true };
   const passed = { ...answer, content: judged.value };

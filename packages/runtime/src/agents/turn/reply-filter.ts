@@ -7,7 +7,7 @@ import type { SideRules, SpanRule } from '../../guardrails/rules.ts';
 import { createTextStream } from '../../guardrails/text-stream.ts';
 import type { Found, TextStream } from '../../guardrails/text-stream.ts';
 import { judgeArguments } from '../judge-input.ts';
-import { beginsAsJson, judgeJson, readJson } from '../judge-json.ts';
+import { beginsAsJson, judgeJson, readJson } from '../../guardrails/judge-json.ts';
 import type { HeldCall } from '../model/read-reply.ts';
 import { createReplyOut } from './reply-out.ts';
 import type { FilteredHold, OpenPart, ReplyOut } from './reply-out.ts';

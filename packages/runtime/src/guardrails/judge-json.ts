@@ -1,8 +1,8 @@
-import { createFindings } from '../guardrails/findings.ts';
-import type { Judged } from '../guardrails/findings.ts';
-import { judgeText, judgeValue } from '../guardrails/judge.ts';
-import type { About } from '../guardrails/judge.ts';
-import type { SideRules } from '../guardrails/rules.ts';
+import { createFindings } from './findings.ts';
+import type { Judged } from './findings.ts';
+import { judgeText, judgeValue } from './judge.ts';
+import type { About } from './judge.ts';
+import type { SideRules } from './rules.ts';
 
 /**
  * Judges a text that may be JSON, alone or in a code block: the values it is read as, and then the text itself. It stays as it is
@@ -27,6 +27,15 @@ export async function judgeJson(rules: SideRules, json: ReadJson, about: About =
   const known = new Set(judged.found.map(({ rule }) => rule.id));
   for (const one of raw.found) if (one.rule.action === 'mask' || !known.has(one.rule.id)) findings.add(one);
   return { value: raw.value, ...findings.toAnswer() };
+}
+
+/** What a tool or an agent has written, with what is about the whole of it: that reads it as the model would. */
+export async function judgeWritten(rules: SideRules, text: string, about: About = {}): Promise<Judged<string>> {
+  const findings = createFindings();
+  const whole = await judgeText({ ...rules, spans: [], own: [] }, text, about);
+  const places = await judgeJsonText(rules, text, about);
+  for (const one of [...places.found, ...whole.found]) findings.add(one);
+  return { value: places.value, ...findings.toAnswer() };
 }
 
 /** Whether a text that begins so may be JSON, alone or in a code block. Undefined: that is not known yet. */
