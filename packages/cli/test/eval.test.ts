@@ -11,7 +11,9 @@ import { runCli } from './_run.ts';
 const boxes = setupBoxes();
 const open = boxes.share({
   agents: { desk: defineDeepAgent({ name: 'desk', instructions: 'Answer.' }) },
+  workflows: { alternates: { run: () => (looks += 1) % 2 } },
 });
+let looks = 0;
 let box: TestBox;
 let url: string;
 let cwd: string;
@@ -27,7 +29,10 @@ beforeAll(async () => {
   const good = await addCase('greets', 'say:Hello.', 'Hello.');
   const bad = await addCase('is <brief> & "kind"', 'say:No.', 'Yes.');
   const stuck = await addCase('hangs', 'hang', 'never');
-  const suites = { good: [good], mixed: [good, bad], stuck: [stuck] };
+  const target = { kind: 'workflow', name: 'alternates' };
+  const odd = { name: 'alternates', target, input: {}, expected: 1 };
+  const apart = (await call<{ id: string }>(box, 'POST /api/evals/cases', odd)).body.id;
+  const suites = { good: [good], apart: [apart], mixed: [good, bad], stuck: [stuck] };
   for (const [name, cases] of Object.entries(suites)) await call(box, 'POST /api/evals/suites', { name, cases });
 });
 
@@ -40,9 +45,21 @@ describe('svc eval', () => {
     const { exitCode, stdout } = await runCli(['eval', 'good', '--samples', '2'], { cwd });
     expect(exitCode).toBe(0);
     expect(stdout).toContain('good  passed  eval run ');
-    expect(stdout).toContain('greets\t2/2\t1\t1\n');
+    // Each with the runs behind it.
+    const [, tokens, runs = ''] = /^greets\t2\/2\t1\t1\t(\d+)\t(.*)$/m.exec(stdout) ?? [];
+    expect(Number(tokens)).toBeGreaterThan(0);
+    const ids = runs.split(',');
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids)
+      expect((await call(box, `GET /api/runs/${id}`)).body).toMatchObject({ name: 'desk', trigger: 'eval' });
     expect(stdout).toContain('2 of 2 pass, score 1, ');
     expect(stdout).toContain('gate passRate: 1 of 1');
+  });
+
+  it('shows how far the samples of a case lie apart', async () => {
+    const { stdout } = await runCli(['eval', 'apart', '--samples', '4'], { cwd });
+    // Of 0, 0, 1 and 1.
+    expect(stdout).toMatch(/^alternates\t2\/4\t0\.5 ±0\.5\t0\.5 ±0\.5\t/m);
   });
 
   it('ends with 1 below the gate, and says why', async () => {
@@ -52,7 +69,9 @@ describe('svc eval', () => {
     expect(stdout).toContain('exact: Expected "Yes.", got "No.".');
     const xml = readFileSync(join(cwd, 'evals.xml'), 'utf8');
     expect(xml).toContain('<testsuite name="mixed" tests="2" failures="1" errors="0"');
-    expect(xml).toContain('<testcase name="greets" classname="agent.desk"');
+    expect(xml).toMatch(
+      /<testcase name="greets" classname="agent\.desk"[^>]*><system-out>svc runs get [\da-f-]{36}<\/system-out>/,
+    );
     expect(xml).toContain('name="is &lt;brief&gt; &amp; &quot;kind&quot;"');
     expect(xml).toContain('exact 0.000: Expected "Yes.", got "No.".');
   });

@@ -16,6 +16,8 @@ const weather = defineTool({
   inputSchema: z.object({ city: z.string() }),
   execute: ({ city }: { city: string }) => `sunny in ${city}`,
 });
+let counted = 0;
+let flipped = false;
 const PROGRAM = {
   agents: {
     support: defineDeepAgent({ name: 'support', instructions: 'Be kind.', tools: { weather } }),
@@ -25,6 +27,8 @@ const PROGRAM = {
       inputSchema: z.object({ n: z.number() }),
       run: async ({ n }: { n: number }) => ({ doubled: n * 2 }),
     },
+    counts: { run: () => counted++ },
+    flips: { run: () => (flipped = !flipped) },
     asks: {
       run: async () => (await svc.ai.chat({ prompt: 'say:asked' })).model,
     },
@@ -45,6 +49,8 @@ const ask = (message: string, more: Body = {}): Body => ({
   input: message,
   ...more,
 });
+const LATENCY = { type: 'latency', maxMs: 60_000 };
+
 const launch = (box: TestBox, suite: string, how: Body = {}) => call(box, `POST /api/evals/suites/${suite}/run`, how);
 /** A suite of these cases, launched and ended. */
 const evaluate = async (box: TestBox, cases: Body[], suite: Body = {}, how: Body = {}): Promise<Body> => {
@@ -334,6 +340,32 @@ describe('a run of a suite', () => {
     expect(new Set(samples.map(({ runId }) => runId)).size).toBe(3);
   });
 
+  test('says the spread of samples that differ, of the case and of each scorer', async () => {
+    const box = await shared();
+    const one = {
+      name: 'counts',
+      target: { kind: 'workflow', name: 'counts' },
+      input: {},
+      expected: 1,
+      scorers: [
+        { type: 'exact', weight: 3 },
+        { type: 'contains', values: ['1', '2'] },
+      ],
+    };
+    const run = await evaluate(box, [one], { samples: 4, concurrency: 1, gates: { passRate: 0 } });
+    // It answers 0, 1, 2 and 3: of these "exact" takes one, and "contains" gives each of 1 and 2 a half.
+    const [row] = run.cases as { samples: Body[]; score: Body; passRate: number }[];
+    expect(row?.samples.map(({ score }) => score)).toEqual([0, 0.875, 0.125, 0]);
+    expect(row).toMatchObject({ passRate: 0, score: { mean: 0.25, min: 0, max: 0.875 } });
+    const apart = Math.sqrt((0.25 ** 2 + 0.625 ** 2 + 0.125 ** 2 + 0.25 ** 2) / 4);
+    expect(row?.score.deviation).toBeCloseTo(apart);
+    expect(cellsOf(run)).toMatchObject([
+      { scorer: 'exact', mean: 0.25, min: 0, max: 1, passRate: 0.25 },
+      { scorer: 'contains', mean: 0.25, min: 0, max: 0.5, deviation: 0.25, passRate: 0 },
+    ]);
+    expect(cellsOf(run)[0]?.deviation).toBeCloseTo(Math.sqrt(3) / 4);
+  });
+
   test('has no more cases under way than it may', async () => {
     const box = await shared();
     const cases = Array.from({ length: 6 }, (_, index) => ask(`delay:20; say:c${index}`, { expected: `c${index}` }));
@@ -449,6 +481,27 @@ describe('a run of a suite', () => {
     expect(list.items.find((suite) => suite.name === name)).toMatchObject({ lastRun: { status: 'cancelled' } });
   });
 
+  test.each<[string, Body[], string[], boolean]>([
+    ['nothing', [], ['exact'], false],
+    ['what it took', [LATENCY, { type: 'tokens', maxTotal: 1_000_000 }], ['latency', 'tokens', 'exact'], false],
+    ['what it called', [{ type: 'trajectory', calls: [], forbidden: ['no'] }], ['trajectory', 'exact'], false],
+    ['what it took, by that name', [{ ...LATENCY, name: 'exact' }], ['exact', 'expected'], false],
+    ['what it says', [{ type: 'regex', pattern: 'No' }, LATENCY], ['regex', 'latency'], true],
+    ['a part of what is expected', [{ type: 'contains', values: ['N'] }], ['contains'], true],
+  ])(
+    'compares a case with its expectation, unless its answer is judged otherwise: %s',
+    async (_, scorers, columns, passed) => {
+      const box = await shared();
+      const run = await evaluate(box, [ask('say:No', { expected: 'Yes' })], { scorers });
+      expect(cellsOf(run).map(({ scorer }) => scorer)).toEqual(columns);
+      expect(run.passed).toBe(passed);
+      // Of a case that expects nothing there is nothing to compare.
+      if (scorers.length === 0) return;
+      const free = await evaluate(box, [ask('say:No')], { scorers });
+      expect(cellsOf(free)).toHaveLength(scorers.length);
+    },
+  );
+
   test('is compared with another, case by case', async () => {
     const box = await shared();
     const [same, worse, better, gone, added] = await Promise.all(
@@ -485,6 +538,74 @@ describe('a run of a suite', () => {
     ]);
     expect(body.items[0]).toMatchObject({ before: 1, after: 0, scorers: [{ scorer: 'exact', before: 1, after: 0 }] });
     expect(await call(box, `GET /api/evals/runs/${String(before.id)}/compare`)).toMatchObject({ status: 400 });
+  });
+
+  test('is compared with a run of another suite, by what both asked of a case', async () => {
+    const box = await shared();
+    const [worse, better, less, same, left] = await Promise.all(
+      ['w', 'b', 'l', 's', 'x'].map((text) => create(box, 'cases', ask(`say:${text} ok`, { name: text }))),
+    );
+    const idsOf = (...all: (Body | undefined)[]) => all.map((one) => one?.id);
+    const suite = async (cases: unknown[], scorers: Body[]): Promise<Body> => {
+      const name = newName();
+      await create(box, 'suites', { name, cases, scorers });
+      return ended(box, String((await launch(box, name)).body.id));
+    };
+    const has = (name: string, ...values: string[]) => ({ type: 'contains', name, values });
+    // By hand: what each suite finds in "w ok", "b ok", "l ok", "s ok" and "x ok".
+    const before = await suite(idsOf(worse, better, less, same, left), [
+      { ...has('letter', 'w', 'l', 's', 'x'), mode: 'any' },
+      has('word', 'ok'),
+    ]);
+    const after = await suite(idsOf(worse, better, less, same), [
+      { ...has('letter', 'b', 'l', 's'), mode: 'any' },
+      { ...has('word', 'ok'), weight: 3 },
+      { type: 'latency', maxMs: 60_000 },
+    ]);
+    type Compared = { counts: Body; items: Body[] };
+    const path = `GET /api/evals/runs/${String(after.id)}/compare?with=${String(before.id)}`;
+    const { body } = await call<Compared>(box, path);
+    expect(body.counts).toEqual({ worse: 1, better: 1, new: 0, gone: 1, same: 2 });
+    const rows = body.items.map(({ name, change, before: from, after: to, passRateBefore, passRateAfter }) => [
+      name,
+      change,
+      [from, to],
+      [passRateBefore, passRateAfter],
+    ]);
+    expect(rows).toEqual([
+      ['w', 'worse', [1, 4 / 5], [1, 0]],
+      ['b', 'better', [0.5, 1], [0, 1]],
+      ['x', 'gone', [1, null], [1, null]],
+      ['l', 'same', [1, 1], [1, 1]],
+      ['s', 'same', [1, 1], [1, 1]],
+    ]);
+    const none = { scorer: 'latency', before: null, after: 1 };
+    expect(body.items[0]?.scorers).toEqual([{ scorer: 'letter', before: 1, after: 0 }, none]);
+    expect(body.items[1]?.scorers).toEqual([{ scorer: 'letter', before: 0, after: 1 }, none]);
+    expect(body.items.find(({ name }) => name === 'l')).toMatchObject({
+      runIdsBefore: [expect.any(String)],
+      runIdsAfter: [expect.any(String)],
+    });
+  });
+
+  test('is worse where fewer samples pass, though they score more', async () => {
+    const box = await shared();
+    const one = { name: 'flips', target: { kind: 'workflow', name: 'flips' }, input: {}, expected: true };
+    const { id } = await create(box, 'cases', one);
+    const name = newName();
+    await create(box, 'suites', { name, cases: [id], samples: 2, concurrency: 1, scorers: [{ type: 'exact' }] });
+    // One of two is what is expected.
+    await ended(box, String((await launch(box, name)).body.id));
+    const scorers = [
+      { type: 'regex', pattern: 'neither' },
+      { type: 'latency', maxMs: 60_000, weight: 3 },
+    ];
+    await box.request(`/api/evals/suites/${name}`, json({ scorers }, { method: 'PATCH' }));
+    const after = await ended(box, String((await launch(box, name)).body.id));
+    const { body } = await call<{ items: Body[] }>(box, `GET /api/evals/runs/${String(after.id)}/compare`);
+    expect(body.items).toMatchObject([
+      { change: 'worse', before: 0.5, after: 0.75, passRateBefore: 0.5, passRateAfter: 0 },
+    ]);
   });
 
   test('is compared with the launch before it, and with live turns of the suite where one says so', async () => {

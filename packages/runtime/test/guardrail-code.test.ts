@@ -159,6 +159,11 @@ describe('a rule in a file', () => {
     ['no time', { timeout: 0 }, 'timeout is 0'],
     ['time for what is data', { check: WORDS, timeout: '1s' }, '"timeout" is for a check that is a function'],
     ['a pattern that is none', { check: { kind: 'regex', pattern: '(' } }, 'check.pattern'],
+    [
+      'a schema that is not understood',
+      { action: 'block', check: { kind: 'schema', schema: { unevaluatedProperties: false } } },
+      'check.schema: The schema is not understood: "unevaluatedProperties" is not known here.',
+    ],
   ])('with %s is no rule, and says so', async (_, more, message) => {
     const define = () => tickets(more as Partial<GuardrailDefinition>);
     let made: unknown;
@@ -287,6 +292,11 @@ describe('rules beside an agent', () => {
     ['an attachment', [{ ...guardrails[0], attachment: { kind: 'workspace' } }], 'has an attachment'],
     ['the input of workflows', [{ ...guardrails[0], sides: ['workflow-input'] }], 'which no agent has'],
     ['no list', guardrails[0], 'guardrails is no list'],
+    [
+      'a schema that is not understood',
+      [{ name: 'x', sides: ['tool-call'], action: 'block', check: { kind: 'schema', schema: { multipleOf: 0 } } }],
+      'guardrails[0]: check.schema: The schema is not understood: "multipleOf" has to be a number above 0.',
+    ],
   ])('with %s are refused where the agent is declared', (_, rules, message) => {
     expect(() => define('helper', { guardrails: rules })).toThrow(message);
   });

@@ -1,7 +1,9 @@
+import { eq } from 'drizzle-orm';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { decode, encode } from '../src/engine/serialize.ts';
 import { findSqlite } from '../src/engine/stores/sqlite/driver.ts';
+import { guardrails } from '../src/guardrails/table.ts';
 import { defineDeepAgent, defineTool, svc } from '../src/index.ts';
 import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
 import { describeWhen } from './require.ts';
@@ -455,6 +457,34 @@ describe('what an agent says', () => {
       const told = again.model.requests.at(-1)?.messages ?? [];
       expect(told.filter(({ role }) => role === 'tool').map(({ content }) => content)).toEqual(['I did it.', 'Seen.']);
     });
+  });
+
+  test('one that is kept with a check that cannot judge blocks, and says so in the list and with the start', async () => {
+    const name = newName();
+    const agents = { [name]: defineDeepAgent({ name }) };
+    const box = await boxes.open({ agents });
+    const check = { kind: 'schema', schema: { properties: { n: { type: 'number' } } } };
+    const rule = await create(box, { ...of('agent', name), name, sides: ['agent-output'], check });
+    const bad = { kind: 'schema' as const, schema: { unevaluatedProperties: false } };
+    await boxes.db.update(guardrails).set({ check: bad }).where(eq(guardrails.id, rule.id));
+    const again = await boxes.open({ agents });
+    const said = () => again.logs.filter(({ level, message }) => level === 'error' && String(message).includes(name));
+    await until(() => said().length > 0);
+    const why = 'The schema is not understood: "unevaluatedProperties" is not known here';
+    expect(said()).toMatchObject([
+      {
+        message: `The guardrail "${name}" cannot judge, and blocks all it is about. ${why}. Change its check, or switch it off.`,
+        ruleId: rule.id,
+      },
+    ]);
+    expect((await call(again, `GET /api/guardrails/${rule.id}`)).body).toMatchObject({ problem: why });
+    const { items } = (await call<{ items: Body[] }>(again, 'GET /api/guardrails')).body;
+    expect(items.find(({ id }) => id === rule.id)).toMatchObject({ problem: why });
+    expect(await answer(again, name, '{}')).toMatchObject({ finish_reason: 'content_filter' });
+    await send(again, 'PATCH', `/api/guardrails/${rule.id}`, { check });
+    expect((await call(again, `GET /api/guardrails/${rule.id}`)).body).toMatchObject({ problem: null });
+    expect(await answer(again, name, '{}')).toMatchObject({ finish_reason: 'stop' });
+    expect(said()).toHaveLength(1);
   });
 
   test('what needs all of it is judged before any of it is sent', async () => {

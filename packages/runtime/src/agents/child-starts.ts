@@ -10,6 +10,7 @@ import type { TurnGuardrails } from './judge-input.ts';
 import type { LiveTurns } from './reading/live-turns.ts';
 import type { TurnLimits } from './turn-limits.ts';
 import type { TurnStarts } from './turn-starts.ts';
+import { TASK } from '../tools/builtin/task.ts';
 import { nextDepth, toChildRequest, toTextReader } from './turn/child.ts';
 import type { TurnInput } from './turn/input.ts';
 import { toTurnInput } from './turn/request.ts';
@@ -47,7 +48,7 @@ export function createChildStarts(options: ChildStartsOptions): StartChild {
     const input: TurnInput = {
       ...judged,
       depth,
-      ...(callId === undefined ? {} : { callId }),
+      ...(callId === undefined ? {} : { callId, resultOf: { agent: parent.name, tool: TASK } }),
     };
     const stopReading = onText && live.tap(runId, toTextReader(onText));
     try {

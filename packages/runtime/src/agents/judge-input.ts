@@ -3,6 +3,7 @@ import { createFindings } from '../guardrails/findings.ts';
 import type { Findings, Judged } from '../guardrails/findings.ts';
 import { judgeText, judgeValue } from '../guardrails/judge.ts';
 import type { About } from '../guardrails/judge.ts';
+import { judgeWritten } from '../guardrails/judge-json.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
 import { asBlocking, withoutHolds, withoutWholes } from '../guardrails/rules.ts';
 import { toHeldBy } from '../approvals/held-text.ts';
@@ -129,7 +130,11 @@ async function readResult(
 ): Promise<ConversationMessage> {
   if (!rules) return message;
   const own = createFindings();
-  const content = await readContent(message.content, (text) => readText(rules, text, { findings: own, about }));
+  const content = await readContent(message.content, async (text) => {
+    const judged = await judgeWritten(rules, text, about);
+    for (const found of judged.found) own.add(found);
+    return judged.value;
+  });
   const { blocked, found } = own.toAnswer();
   for (const one of found) findings.add(one);
   return { ...message, content: blocked ? toWithheld(blocked.rule.name) : content } as ConversationMessage;

@@ -121,7 +121,7 @@ export function createTurnBody(options: TurnBodyOptions): ToTurnBody {
           },
           emit,
           untilTaken: (signal) => live.untilTaken(runId, signal),
-          ...(guardrails ? { guard: createTurnGuard(guardrails, execution.run) } : {}),
+          ...(guardrails ? { guard: createTurnGuard(guardrails, execution.run, input) } : {}),
           ...hiding(run.name, hideArguments),
           ...budgetOf(run.name),
           ...(output ? { output } : {}),

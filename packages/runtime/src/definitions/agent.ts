@@ -81,7 +81,8 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   output?: S;
   /**
    * True: that JSON is streamed while it is written. An answer that does not fit is then not asked for again: what clients
-   * have of it cannot be taken back, and the turn fails. Default: it comes whole, once it fits.
+   * have of it cannot be taken back, and the turn fails. Under a guardrail about what the agent says it comes whole once that
+   * has judged it. Default: it comes whole, once it fits.
    */
   streamOutput?: boolean;
   /** What the model may read when it needs it, by `read_skill`; with those of `skills/*.md`. */

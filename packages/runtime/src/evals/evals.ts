@@ -7,6 +7,7 @@ import type { Journal } from '../engine/journal.ts';
 import type { Log } from '../log.ts';
 import type { Mask } from '../mask.ts';
 import type { Prompts } from '../prompts/prompts.ts';
+import { createSchemaReader } from '../schema/json-schema/compile.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
 import type { Workflows } from '../workflows/workflows.ts';
 import { createCaseStore } from './case-store.ts';
@@ -63,6 +64,7 @@ export function createEvals(options: EvalsOptions): Evals {
   const suites = createSuiteStore(db);
   const store = createEvalRunStore(db);
   const observe = createObserve({ journal, engine });
+  const readSchema = createSchemaReader();
   const work = createSuiteWork({
     store,
     observe,
@@ -70,6 +72,7 @@ export function createEvals(options: EvalsOptions): Evals {
     startWorkflow: (name, input, how) => workflows.start(name, input, how),
     judgeModel: options.defaultModel,
     codeScorer: scorers.require,
+    readSchema,
     mask,
   });
   const body = createSuiteBody(work);
@@ -87,6 +90,7 @@ export function createEvals(options: EvalsOptions): Evals {
     engine,
     judgeModel: options.defaultModel,
     codeScorer: scorers.require,
+    readSchema,
     mask,
   });
   const liveTurns = createLiveTurns({

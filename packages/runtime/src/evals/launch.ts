@@ -13,8 +13,7 @@ import type { CaseStore, CaseRow } from './case-store.ts';
 import { notRunnable } from './refusals.ts';
 import type { EvalRunStore } from './run-store.ts';
 import type { PinnedPrompt, RunCase, RunPlan } from './run.ts';
-import { columnOf, joinScorers, MOST_SCORERS } from './scorer.ts';
-import type { Scorer } from './scorer.ts';
+import { columnOf, joinScorers, MOST_SCORERS, withComparison } from './scorer.ts';
 import { SUITE_RUN } from './suite-body.ts';
 import { MOST_RESULTS } from './suite.ts';
 import type { PromptChoice, Suite } from './suite.ts';
@@ -93,7 +92,7 @@ export function createLaunch(options: LaunchOptions) {
 export function toSnapshot(row: CaseRow, suite: Pick<Suite, 'scorers'>): RunCase {
   const { name, targetKind, targetName, input, expected, tags } = row;
   const asked = joinScorers(suite.scorers, row.scorers);
-  const scorers = asked.length === 0 && expected ? [EXACT] : asked;
+  const scorers = expected ? withComparison(asked) : asked;
   return { name, target: { kind: targetKind, name: targetName }, input, expected, scorers, tags };
 }
 
@@ -110,8 +109,6 @@ function toRepeated(result: CreateResult, { idempotencyKey }: LaunchHow): string
   if (result.outcome === 'repeated') return result.run.runId;
   throw idempotencyConflict(idempotencyKey);
 }
-
-const EXACT: Scorer = { type: 'exact', weight: 1, ignoreCase: false };
 
 function requireRunnable(
   { name, gates }: Suite,

@@ -28,6 +28,7 @@ export interface LiveWorkOptions {
   engine: Pick<Engine, 'start'>;
   judgeModel: Scoring['judgeModel'];
   codeScorer: Scoring['codeScorer'];
+  readSchema: Scoring['readSchema'];
   mask: Pick<Mask, 'text'>;
 }
 
@@ -58,8 +59,9 @@ export function createLiveWork(options: LiveWorkOptions): {
     if (!place) return;
     const { evalRunId, position, before } = place;
     const hide = (text: string): string => mask.text(text);
-    const { judgeModel, codeScorer } = options;
-    const scored = await scoreAll({ ...snapshot, input }, observed, { step, hide, judgeModel, codeScorer });
+    const { judgeModel, codeScorer, readSchema } = options;
+    const asking = { step, hide, judgeModel, codeScorer, readSchema };
+    const scored = await scoreAll({ ...snapshot, input }, observed, asking);
     await store.keepResult({ evalRunId, position, sample: 0, runId, ...toFacts(observed, scored, null) });
     for (const earlier of before) {
       const results = await store.listResults(earlier.id);

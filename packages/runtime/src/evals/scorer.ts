@@ -161,12 +161,27 @@ export function joinScorers(suite: readonly Scorer[], own: readonly Scorer[]): S
   return [...own, ...suite.filter((scorer) => !names.has(columnOf(scorer)))];
 }
 
+/**
+ * Those that a case with an expectation is asked by: where none of them looks at the answer, as `latency`, what is expected
+ * is compared by `exact` as well.
+ */
+export function withComparison(asked: readonly Scorer[]): Scorer[] {
+  if (asked.some(({ type }) => !BESIDE_ANSWER.has(type))) return [...asked];
+  const isTaken = asked.some((scorer) => columnOf(scorer) === EXACT.type);
+  return [...asked, isTaken ? { ...EXACT, name: 'expected' } : EXACT];
+}
+
 /** The pattern as the engine takes it. Undefined: it is none that a linear engine knows. */
 export function compileScorer({ pattern, ignoreCase }: ScorerOf<'regex'>) {
   return compileLinear(ignoreCase ? `(?i)${pattern}` : pattern);
 }
 
 // --- internal ---
+
+const EXACT = { type: 'exact', weight: 1, ignoreCase: false } as const;
+
+/** What an answer took, and what was called on the way to it. */
+const BESIDE_ANSWER: ReadonlySet<Scorer['type']> = new Set(['latency', 'cost', 'tokens', 'trajectory']);
 
 function explainScorer(scorer: Scorer, known: KnownScorers): string | undefined {
   if (scorer.type === 'code' && !known.has(scorer.scorer)) return toUnknown(scorer.scorer, known.names());
@@ -194,7 +209,7 @@ function explainSchema(schema: Record<string, unknown>): string | undefined {
     compileJsonSchema(schema);
     return undefined;
   } catch (error) {
-    return `its schema is not understood: ${(error as Error).message}.`;
+    return `${(error as Error).message}.`;
   }
 }
 

@@ -27,6 +27,7 @@ export interface WorkOptions {
   ): Promise<StartedWorkflow>;
   judgeModel: Scoring['judgeModel'];
   codeScorer: Scoring['codeScorer'];
+  readSchema: Scoring['readSchema'];
   mask: Pick<Mask, 'text'>;
 }
 
@@ -72,6 +73,7 @@ export function createSuiteWork(options: WorkOptions): SuiteWork {
               hide,
               judgeModel: options.judgeModel,
               codeScorer: options.codeScorer,
+              readSchema: options.readSchema,
             })
           : UNSCORED;
       const facts = toFacts(observed, scored, why === null ? null : hide(why));

@@ -4,7 +4,7 @@ import type { Side } from './store.ts';
 export interface CheckSubject {
   /** Of a value each text of it, in a line of its own: names of members, texts and numbers. */
   text: string;
-  /** The value, where it is no text: arguments of a call, what a tool answers, the input of a workflow. A copy. */
+  /** The value, where it is no text: arguments of a call, what a tool or an agent answers, the input of a workflow. A copy. */
   value?: unknown;
   side: Side;
   /** Whose text it is; of a sub-agent `parent/name`. Null: a workflow's. */

@@ -5,6 +5,7 @@ import { requirePermission } from '../auth/caller.ts';
 import { DraftRule, ROOM } from './inputs.ts';
 import type { Guardrails } from './guardrails.ts';
 import { judgeText } from './judge.ts';
+import { judgeWritten } from './judge-json.ts';
 import { toVerdict } from './recorded.ts';
 import type { Verdict } from './recorded.ts';
 import type { Place, Rule, RuleSet, SideRules } from './rules.ts';
@@ -114,7 +115,7 @@ export const testGuardrails = operation({
     const place = toPlace(input, side);
     const rules = rule ? guardrails.draft(side, place, rule) : (await guardrails.rules()).find(place, side);
     if (rules?.asksModel) requirePermission(caller, 'guardrails:write');
-    const judged = rules ? await judgeText(rules, text ?? '', { signal }) : undefined;
+    const judged = rules ? await judgeAs(side)(rules, text ?? '', { signal }) : undefined;
     const { blocked, held, value = text ?? '', found = [] } = judged ?? {};
     return {
       verdict: blocked ? 'block' : held ? 'hold' : value === text ? 'pass' : 'mask',
@@ -130,6 +131,11 @@ export const testGuardrails = operation({
 // --- internal ---
 
 const RUNS = 20;
+
+/** What is written in a turn may be JSON, and is judged as what it says. */
+function judgeAs(side: Side): typeof judgeText {
+  return side === 'workflow-input' || side === 'agent-input' ? judgeText : judgeWritten;
+}
 
 /** Undefined: a text is tried. */
 function toWhich({ runId, runs, limit = RUNS, cursor }: Input): WhichRuns | undefined {

@@ -15,6 +15,8 @@ import { withoutUndefined } from '../operations/inputs.ts';
 import { listClashes } from './inputs.ts';
 import { createRuleSet, toRule, toSideRules } from './rules.ts';
 import type { Place, ReadyRule, RuleSet, SideRules } from './rules.ts';
+import { createStoredRules } from './stored-rules.ts';
+import type { StoredRules } from './stored-rules.ts';
 import { tryRuns } from './try-runs.ts';
 import type { TriedRuns, TryHow, TryRunsOptions, WhichRuns } from './try-runs.ts';
 import type {
@@ -91,14 +93,21 @@ export function createGuardrails(options: GuardrailsOptions): Guardrails {
     kv,
     read: async () => (isBlank() ? NONE : store.list().catch(unreadable)),
   });
-  const toSet = createSetOf(askModel);
+  const ready = createStoredRules(({ id, name, failClosed }, problem) =>
+    log.error(
+      `The guardrail "${name}" cannot judge, and ${failClosed ? 'blocks' : 'lets pass'} all it is about. ${problem}. Change its check, or switch it off.`,
+      { ruleId: id },
+    ),
+  );
+  const toSet = createSetOf(askModel, ready);
+  const shown = (rule: StoredGuardrail): StoredGuardrail =>
+    behind(code.list(), { ...rule, problem: ready.make(rule).problem ?? null });
   const changed = () => stored.changed(ALL);
   const findInCode = (id: string) => code.list().find(({ guardrail }) => guardrail.id === id)?.guardrail;
-  const list = async (): Promise<Guardrail[]> => inOrder(code.list(), await store.list());
+  const list = async (): Promise<Guardrail[]> => inOrder(code.list(), (await store.list()).map(shown));
   const get = async (id: string): Promise<Guardrail> => {
     if (findInCode(id)) return (await list()).find((rule) => rule.id === id) ?? notFound(id);
-    const found = (await store.find(id)) ?? notFound(id);
-    return behind(code.list(), found);
+    return shown((await store.find(id)) ?? notFound(id));
   };
   /** Of a rule that is data. */
   const getOwn = async (id: string): Promise<Guardrail> => {
@@ -106,7 +115,11 @@ export function createGuardrails(options: GuardrailsOptions): Guardrails {
     return found ? inCode(found) : get(id);
   };
   const room: Guardrails = {
-    load: code.load,
+    async load(program) {
+      await code.load(program);
+      // What cannot judge is logged with the start of the box, and not with the first turn. No start waits for it.
+      void (async () => room.rules())().catch(() => {});
+    },
     setAgents: code.setAgents,
     problems: code.problems,
     list,
@@ -179,18 +192,21 @@ const NONE: readonly StoredGuardrail[] = [];
 /** Made again where either has changed. */
 function createSetOf(
   askModel: AskModel | undefined,
+  ready: StoredRules,
 ): (code: readonly ReadyRule[], stored: readonly StoredGuardrail[]) => RuleSet {
   let made: { code: readonly ReadyRule[]; stored: readonly StoredGuardrail[]; set: RuleSet } | undefined;
   return (code, stored) => {
-    if (made?.code !== code || made.stored !== stored)
-      made = { code, stored, set: createRuleSet(stored, code, askModel) };
+    if (made?.code !== code || made.stored !== stored) {
+      ready.keep(stored);
+      made = { code, stored, set: createRuleSet(stored, code, askModel, ready.make) };
+    }
     return made.set;
   };
 }
 
 function inOrder(code: readonly ReadyRule[], stored: readonly StoredGuardrail[]): Guardrail[] {
   const declared = code.map(({ guardrail }, index) => ({ ...guardrail, order: index + 1 }));
-  return [...declared, ...stored.map((rule) => behind(code, rule))];
+  return [...declared, ...stored];
 }
 
 function behind(code: readonly ReadyRule[], rule: StoredGuardrail): StoredGuardrail {

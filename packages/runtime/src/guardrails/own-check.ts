@@ -67,8 +67,10 @@ const LABEL = /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,39}$/u;
 /** What a check did wrong, said without what it judged. */
 class BadAnswer extends Error {}
 
-function ask({ id, how }: OwnRule, { side, owner }: SideRules, subject: OwnSubject): Promise<unknown> {
-  const { text, spent, tool = null } = subject;
+function ask({ id, how, for: above }: OwnRule, rules: SideRules, subject: OwnSubject): Promise<unknown> {
+  const { text, spent } = subject;
+  const { side, owner } = above ?? rules;
+  const tool = above?.tool ?? subject.tool ?? null;
   const used = spent?.get(id) ?? 0;
   const timeout = Math.min(how.timeoutMs, MOST_OF_INPUT_MS - used);
   if (timeout <= 0) throw new BadAnswer(`it has taken ${MOST_OF_INPUT_MS} ms for one input`);

@@ -15,7 +15,19 @@ export interface Rule {
   name: string;
   action: Action;
   failClosed: boolean;
+  /** For whom it judges what another turn says. Absent: it is of the side it is asked about. */
+  for?: JudgedFor;
+  /** Why its check cannot be made, so that it judges by failing. Absent: it can. */
+  problem?: string;
   how: { createFinder: CreateFinder } | { judge: Judge; asksModel?: true } | Own;
+}
+
+/** The turn that an answer becomes a result of. */
+export interface JudgedFor {
+  side: Side;
+  owner: Place;
+  place: string;
+  tool: string;
 }
 
 /** A check of the workspace's own, which is asked about the whole of it and may answer with places. */
@@ -73,8 +85,9 @@ export function createRuleSet(
   guardrails: readonly StoredGuardrail[],
   code: readonly ReadyRule[] = [],
   askModel?: AskModel,
+  make: (rule: StoredGuardrail) => Rule = toRule,
 ): RuleSet {
-  const stored = guardrails.filter((rule) => rule.enabled).map((guardrail) => ({ guardrail, rule: toRule(guardrail) }));
+  const stored = guardrails.filter((rule) => rule.enabled).map((guardrail) => ({ guardrail, rule: make(guardrail) }));
   const ready = [...code.filter(({ guardrail }) => guardrail.enabled), ...stored];
   if (ready.length === 0) return NO_RULES;
   const known = new Map<string, SideRules | undefined>();
@@ -91,6 +104,28 @@ export function createRuleSet(
       return made;
     },
   };
+}
+
+/**
+ * Those about what a turn says: its own, and behind them those that mask it as the result of a tool of the turn above, as the
+ * runs of both have it.
+ */
+export function findOutputRules(
+  rules: RuleSet,
+  { name, resultOf }: { name: string; resultOf?: { agent: string; tool: string } | undefined },
+): SideRules | undefined {
+  const owner: Place = { kind: 'agent', name };
+  const own = rules.find(owner, 'agent-output');
+  const above = resultOf && rules.find({ kind: 'agent', name: resultOf.agent }, 'tool-result');
+  if (!resultOf || !above) return own;
+  const known = new Set(own?.all.map(({ id }) => id));
+  const { side, owner: agent, place } = above;
+  const masks = above.all
+    .filter(({ id, action }) => action === 'mask' && !known.has(id))
+    .map((rule) => ({ ...rule, for: { side, owner: agent, place, tool: resultOf.tool } }));
+  return masks.length === 0
+    ? own
+    : toSideRules('agent-output', owner, [...(own?.all ?? []), ...masks], own?.askModel ?? above.askModel);
 }
 
 export function toSideRules(
@@ -124,7 +159,8 @@ export function toRule({
   try {
     return { id, name, action, failClosed, how: toHow(check) };
   } catch (error) {
-    return { id, name, action, failClosed, how: failing(error) };
+    const problem = error instanceof Error ? error.message : String(error);
+    return { id, name, action, failClosed, problem, how: failing(error) };
   }
 }
 
@@ -195,21 +231,13 @@ function findLength(length: number, { max = Infinity, min = 0 }: { max?: number;
 
 /** Names in the reason are those of the schema: what is judged is not quoted. */
 function createSchemaJudge(schema: Record<string, unknown>): Judge {
-  const judge = compileSchema(schema);
+  const judge = compileJsonSchema(schema);
   return ({ text, value }) => {
     const parsed = value === undefined ? parseJson(text) : { value };
     if (!parsed) return 'It is no JSON';
     const found = judge(parsed.value);
     return found && `${found.path.join('.') || 'The value'} does not fit the schema`;
   };
-}
-
-function compileSchema(schema: Record<string, unknown>): ReturnType<typeof compileJsonSchema> {
-  try {
-    return compileJsonSchema(schema);
-  } catch (error) {
-    throw new Error(`The schema is not understood: ${(error as Error).message}`, { cause: error });
-  }
 }
 
 function parseJson(text: string): { value: unknown } | undefined {

@@ -86,7 +86,10 @@ export const Guardrail = z.object({
   order: z.int().describe('Rules are asked in this order, from 1'),
   origin: z.enum(['api', 'code']).describe('`code`: a file of the workspace declares it, and nothing else changes it'),
   file: z.string().nullable().describe('The file that declares it; null: none does'),
-  problem: z.string().nullable().describe('Why its file does not load: all is blocked that it may have to judge'),
+  problem: z
+    .string()
+    .nullable()
+    .describe('Why its file does not load, or its check cannot judge: all is blocked that it may have to judge'),
   check: z.discriminatedUnion('kind', [...Check.options, CodeCheck]),
   sides: z.array(Side),
   action: Action,

@@ -39,7 +39,9 @@ function toTest({ name, target, samples, cells, passRate, score }: EvalRun['case
   const seconds = samples.reduce((sum, { latencyMs }) => sum + (latencyMs ?? 0), 0) / 1_000;
   const head = `    <testcase${toAttributes({ name, classname: `${target.kind}.${target.name}`, time: seconds.toFixed(3) })}`;
   if (passRate === null) return { kind: 'skipped', seconds, lines: `${head}><skipped/></testcase>` };
-  if (passRate === 1) return { kind: 'passed', seconds, lines: `${head}/>` };
+  const runs = samples.flatMap(({ runId }) => (runId === null ? [] : [`svc runs get ${runId}`])).join('\n');
+  if (passRate === 1)
+    return { kind: 'passed', seconds, lines: `${head}><system-out>${escapeText(runs)}</system-out></testcase>` };
   const broken = samples.find(({ error }) => error !== null);
   const kind = broken ? 'error' : 'failure';
   const failed = cells.filter((cell) => cell.passRate < 1);
@@ -47,8 +49,7 @@ function toTest({ name, target, samples, cells, passRate, score }: EvalRun['case
   const said = failed.map(
     ({ scorer, mean, note }) => `${scorer} ${mean.toFixed(3)}${note === null ? '' : `: ${note}`}`,
   );
-  const runs = samples.flatMap(({ runId }) => (runId === null ? [] : [`svc runs get ${runId}`]));
-  const body = escapeText([...said, ...runs].join('\n'));
+  const body = escapeText([...said, runs].join('\n'));
   return { kind, seconds, lines: `${head}><${kind}${toAttributes({ message })}>${body}</${kind}></testcase>` };
 }
 

@@ -1,4 +1,5 @@
 import type { Row } from '../../operate/row.ts';
+import { createShortener } from '../../operate/short-id.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import type { Style } from '../../terminal/style.ts';
 import { formatTable } from '../../terminal/table.ts';
@@ -23,6 +24,8 @@ export function formatRun(answer: Row | EvalRun, style: Style): string {
         paint: (text, row, own) => paint(text, find(row)?.passRate !== undefined && find(row)?.passRate === 1, own),
       };
     }),
+    { title: 'tokens', cell: ({ samples }) => String(sumTokens(samples)) },
+    { title: 'runs', cell: toRuns(run, style) },
   ];
   return [
     `${style.bold(toPlainText(run.suite))}  ${toVerdict(run, style)}  eval run ${run.id}`,
@@ -56,6 +59,23 @@ function toMark({ passRate, samples }: Case): string {
 function toScore(spread: { mean: number; deviation: number } | null | undefined): string {
   if (!spread) return '-';
   return spread.deviation === 0 ? toNumber(spread.mean) : `${toNumber(spread.mean)} ±${toNumber(spread.deviation)}`;
+}
+
+function sumTokens(samples: Case['samples']): number {
+  return samples.reduce((sum, { inputTokens, outputTokens }) => sum + inputTokens + outputTokens, 0);
+}
+
+/** The ids of the runs behind a case: all of them on a pipe, on a terminal the first and how many there are besides. */
+function toRuns({ cases }: EvalRun, { columns }: Style): (row: Case) => string {
+  const listIds = ({ samples }: Case) => samples.flatMap(({ runId }) => runId ?? []);
+  const shorten = createShortener(cases.flatMap(listIds));
+  return (row) => {
+    const ids = listIds(row);
+    const [first, ...others] = ids;
+    if (first === undefined) return '-';
+    if (columns === undefined) return ids.join(',');
+    return others.length > 0 ? `${shorten(first)} +${others.length}` : shorten(first);
+  };
 }
 
 function toNumber(value: number): string {

@@ -125,7 +125,7 @@ const COLUMNS: readonly Column<Rule>[] = [
             <bdi className="wrap-anywhere">{name}</bdi>
           </Link>
           {!enabled && <Badge>off</Badge>}
-          {problem && <Badge tone="bad">does not load</Badge>}
+          {problem && <Badge tone="bad">{file === null ? 'cannot judge' : 'does not load'}</Badge>}
         </span>
         {file && <code className="block text-xs wrap-anywhere text-muted">{file}</code>}
         {problem && <bdi className="block text-xs wrap-anywhere text-bad">{problem}</bdi>}

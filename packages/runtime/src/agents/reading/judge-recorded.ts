@@ -10,7 +10,8 @@ import { BoxError } from '../../errors.ts';
 import { judgeValue } from '../../guardrails/judge.ts';
 import { toVerdict } from '../../guardrails/recorded.ts';
 import type { JudgedPlace, JudgedRecord, JudgeRecorded } from '../../guardrails/recorded.ts';
-import type { Place, RuleSet } from '../../guardrails/rules.ts';
+import { findOutputRules } from '../../guardrails/rules.ts';
+import type { Place, RuleSet, SideRules } from '../../guardrails/rules.ts';
 import type { Side } from '../../guardrails/store.ts';
 import type { Found } from '../../guardrails/text-stream.ts';
 import { toShownValue } from '../../json-value.ts';
@@ -44,6 +45,7 @@ export function createJudgeRecorded({ journal, engine }: JudgeRecordedOptions): 
     const input = decode(text) as TurnInput;
     if (from === 0) yield { ...(await judgeAsked(at, run, input)), characters: text.length, next: 1 };
     const clientTools = new Set(input.tools.map(({ name }) => name));
+    if (input.resultOf) at.resultOf = input.resultOf;
     const canHold = (tool: string) => !isOfCopilot(run.name) && !clientTools.has(tool);
     const list: Journal['listRecords'] = (runId, page) =>
       journal.listRecords(runId, { ...page, from: page.from + Math.max(0, from - 1) });
@@ -67,6 +69,8 @@ const PIECE = 16_384;
 interface At {
   rules: RuleSet;
   place: Place;
+  /** Of a turn, the call that it answers. */
+  resultOf?: TurnInput['resultOf'];
   signal: AbortSignal;
 }
 
@@ -126,11 +130,11 @@ function withLastTexts(input: TurnInput): TurnInput {
 }
 
 async function judgeReply(
-  { rules, place, signal }: At,
+  { rules, place, resultOf, signal }: At,
   { call: step, output: text }: JournalRecord,
   canHold: (tool: string) => boolean,
 ): Promise<JudgedPlace[]> {
-  const output = rules.find(place, 'agent-output');
+  const output = findOutputRules(rules, { name: place.name, resultOf });
   const call = rules.find(place, 'tool-call');
   if (!output && !call) return [];
   const recorded = decode(text ?? '') as ModelReply;
@@ -146,7 +150,7 @@ async function judgeReply(
   // A call that cannot wait is blocked.
   const isBlocked = called.verdict === 'hold' && blockedBy !== undefined;
   return [
-    ...(output && isSaid ? [toPlace('agent-output', step, foundInOutput)] : []),
+    ...(output && isSaid ? toPlacesOfOutput(output, step, foundInOutput) : []),
     ...(call && toolCalls.length > 0 ? [isBlocked ? { ...called, verdict: 'block' as const } : called] : []),
   ];
 }
@@ -192,6 +196,17 @@ async function judgeAnswer(
   };
   await guardResult(guard, { tool: name, mayWait: true, signal }, answer);
   return [toPlace('tool-result', step, found, [name])];
+}
+
+/** What the turn above masks of it is found on the side of that. */
+function toPlacesOfOutput({ all }: SideRules, step: number | null, found: readonly Found[]): JudgedPlace[] {
+  const [above] = all.flatMap(({ for: judged }) => judged ?? []);
+  const own = found.filter(({ rule }) => !rule.for);
+  const others = found.filter(({ rule }) => rule.for);
+  return [
+    ...(all.some((rule) => !rule.for) ? [toPlace('agent-output', step, own)] : []),
+    ...(above ? [toPlace(above.side, step, others, [above.tool])] : []),
+  ];
 }
 
 function toPlace(side: Side, step: number | null, found: readonly Found[], tools: string[] = []): JudgedPlace {

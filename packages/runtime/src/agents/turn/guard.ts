@@ -1,19 +1,19 @@
 import { askedByOf } from '../../engine/box-marks.ts';
 import type { RunRow } from '../../engine/journal/run.ts';
 import type { Guardrails } from '../../guardrails/guardrails.ts';
-import { createFindings } from '../../guardrails/findings.ts';
-import { judgeText } from '../../guardrails/judge.ts';
 import type { SideRules } from '../../guardrails/rules.ts';
 import { toHeldBy } from '../../approvals/held-text.ts';
-import { asBlocking, withoutHolds } from '../../guardrails/rules.ts';
+import { asBlocking, findOutputRules, withoutHolds } from '../../guardrails/rules.ts';
 import { isOfCopilot } from '../../definitions/subagents.ts';
 import type { Side } from '../../guardrails/store.ts';
 import type { Found } from '../../guardrails/text-stream.ts';
 import type { CallModel } from '../model/client.ts';
 import type { ModelReply } from '../model/read-reply.ts';
 import type { ReplyOptions } from '../model/reply.ts';
-import { judgeArguments, toWithheld } from '../judge-input.ts';
+import { judgeWritten } from '../../guardrails/judge-json.ts';
+import { toWithheld } from '../judge-input.ts';
 import { createReplyFilter } from './reply-filter.ts';
+import type { TurnInput } from './input.ts';
 import type { RecordedAnswer, ToolAnswer } from './recorded-answer.ts';
 
 /** The rules about what a turn says, calls and reads. */
@@ -28,14 +28,27 @@ export interface TurnGuard {
 export function createTurnGuard(
   guardrails: Pick<Guardrails, 'rules' | 'record'>,
   run: Pick<RunRow, 'name' | 'runId' | 'attributes'>,
+  { resultOf }: Pick<TurnInput, 'resultOf'> = {},
 ): TurnGuard {
   const { name, runId } = run;
   const askedBy = askedByOf(run);
   return {
     // What the copilot waits for is for the person who asked it, and in no inbox.
     canHold: !isOfCopilot(name),
-    find: async (side) => (await guardrails.rules()).find({ kind: 'agent', name }, side),
-    record: ({ side, place }, found) => guardrails.record(found, { side, place, runId, askedBy }),
+    async find(side) {
+      const rules = await guardrails.rules();
+      return side === 'agent-output'
+        ? findOutputRules(rules, { name, resultOf })
+        : rules.find({ kind: 'agent', name }, side);
+    },
+    record({ side, place }, found) {
+      const own = found.filter(({ rule }) => !rule.for);
+      guardrails.record(own, { side, place, runId, askedBy });
+      for (const one of found) {
+        const { for: above } = one.rule;
+        if (above) guardrails.record([one], { side: above.side, place: above.place, runId, askedBy });
+      }
+    },
   };
 }
 
@@ -78,15 +91,10 @@ export async function guardResult(
   const found = await guard?.find('tool-result');
   if (!guard || !found) return answer;
   const rules = guard.canHold && mayWait ? found : asBlocking(found);
-  const findings = createFindings();
-  // As text first: what is about the whole of it reads it as the model would.
-  const whole = await judgeText({ ...rules, spans: [], own: [] }, answer.content, { signal });
-  const places = await judgeArguments({ ...rules, wholes: [] }, answer.content, { tool, signal });
-  for (const one of [...places.found, ...whole.found]) findings.add(one);
-  const judged = findings.toAnswer();
+  const judged = await judgeWritten(rules, answer.content, { tool, signal });
   guard.record(rules, judged.found);
   if (judged.blocked) return { content: toWithheld(judged.blocked.rule.name), isError: true };
-  const passed = { ...answer, content: places.value };
+  const passed = { ...answer, content: judged.value };
   if (!judged.held) return passed;
   const heldBy = toHeldBy(judged.held);
   return {

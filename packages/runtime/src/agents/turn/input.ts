@@ -69,6 +69,8 @@ export interface TurnInput {
   depth?: number;
   /** The call of the turn above that handed it its task. Absent: none did. */
   callId?: string;
+  /** The turn above, as its run is named, and the tool of it whose result the answer is. Absent: of no tool. */
+  resultOf?: { agent: string; tool: string };
 }
 
 /** What the model thought is kept for people, with what it said. */

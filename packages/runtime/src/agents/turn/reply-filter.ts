@@ -7,6 +7,7 @@ import type { SideRules, SpanRule } from '../../guardrails/rules.ts';
 import { createTextStream } from '../../guardrails/text-stream.ts';
 import type { Found, TextStream } from '../../guardrails/text-stream.ts';
 import { judgeArguments } from '../judge-input.ts';
+import { beginsAsJson, judgeJson, readJson } from '../../guardrails/judge-json.ts';
 import type { HeldCall } from '../model/read-reply.ts';
 import { createReplyOut } from './reply-out.ts';
 import type { FilteredHold, OpenPart, ReplyOut } from './reply-out.ts';
@@ -45,69 +46,35 @@ export interface FilteredReply {
 
 /**
  * Texts are passed on while they come, but for the end that may be a part of something. What needs all of a text, or of
- * the arguments of a call, holds that and whatever comes behind it until the reply is whole.
+ * the arguments of a call, holds that and whatever comes behind it until the reply is whole; and so does an answer that is JSON,
+ * which is judged as the values it is read as.
  */
 export function createReplyFilter({ output, call, canHold, signal }: FilterRules, emitOut: Emit): ReplyFilter {
   const out = createReplyOut(emitOut);
   const { emit } = out;
-  /** A text that something interrupts goes on behind it, and so does what stands in it. */
-  const tails = { text: '', reasoning: '' };
   const own = createOwnOf(output);
   const calls = new Map<string, string>();
   const findings = { output: createFindings(), call: createFindings() };
   const waiting: HeldCall[] = [];
   let held: TurnEvent[] | undefined;
+  const opening = createOpening();
+  /** An answer that is JSON, as it passed. */
+  let answer: string | undefined;
   let blockedBy: string | undefined;
-  let open: (OpenPart & { stream: TextStream; passed: number }) | undefined;
 
-  const pass = (text: string): void => {
-    if (!open) return;
-    const { held: by } = open.stream;
-    const before = by && !out.isHeld ? by.from - open.passed : text.length;
-    open.passed += text.length;
-    out.write(open, text.slice(0, before));
-    if (by) out.hold(by.by, open);
-    out.write(open, text.slice(before));
-  };
   const block = ({ rule }: Found): void => void (blockedBy ??= rule.name);
-  const close = (): void => {
-    if (!open) return;
-    const { kind, stream } = open;
-    pass(stream.end());
-    out.end(open);
-    tails[kind] = stream.tail;
-    for (const found of stream.found) findings.output.add(found);
-    if (stream.blocked) block(stream.blocked);
-    open = undefined;
-  };
-  /** Answers whether it was a part of a text. */
-  const readText = (event: TurnEvent): boolean => {
-    if (event.type === 'text.logprobs') return output !== undefined;
-    if (!output) return false;
-    if (event.type === 'text.start' || event.type === 'reasoning.start') {
-      const kind = event.type === 'text.start' ? 'text' : 'reasoning';
-      const before = tails[kind];
-      open = {
-        kind,
-        id: event.id,
-        stream: createTextStream(own.rulesFor(kind, before), before),
-        isBegun: false,
-        passed: 0,
-      };
-    } else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
-      if (open) {
-        own.read(open.kind, event.text);
-        pass(open.stream.push(event.text));
-      }
-      if (open?.stream.blocked) close();
-    } else if (event.type === 'text.end' || event.type === 'reasoning.end') close();
-    else return false;
-    return true;
-  };
+  const texts = createTexts(output, { own, out, findings: findings.output, block });
 
   const judgeHeld = async (events: readonly TurnEvent[]): Promise<void> => {
     const parts = toParts(events);
-    for (const kind of KINDS) take(await own.ask(kind, parts), findings.output);
+    const json = output && opening.mayBeJson ? readJson(textOf(parts, 'text')) : undefined;
+    if (json && output) {
+      const judged = await judgeJson(output, json, { signal });
+      answer = judged.value;
+      take(judged.found, findings.output);
+    }
+    for (const kind of KINDS)
+      if (blockedBy === undefined && (kind !== 'text' || !json)) take(await own.ask(kind, parts), findings.output);
     for (const part of parts) {
       if (blockedBy !== undefined) return;
       // Its places are found when it is emitted.
@@ -130,27 +97,46 @@ export function createReplyFilter({ output, call, canHold, signal }: FilterRules
       if (one.isApplied && one.rule.action === 'hold' && into === findings.output) out.hold(one);
     }
   };
+  const writeAnswer = (id: string): void => {
+    const part: OpenPart = { kind: 'text', id, isBegun: false };
+    out.write(part, answer ?? '');
+    out.end(part);
+    answer = '';
+  };
   const emitHeld = (events: readonly TurnEvent[]): void => {
     for (const event of holdsAny(output) ? withCallsLast(events) : events) {
-      if (blockedBy !== undefined) return close();
-      if (readText(event)) continue;
+      if (blockedBy !== undefined) return texts.close();
+      if (answer !== undefined && event.type.startsWith('text.')) {
+        if (event.type === 'text.start') writeAnswer(event.id);
+        continue;
+      }
+      if (texts.read(event)) continue;
       const args = 'callId' in event && event.callId !== undefined ? calls.get(event.callId) : undefined;
       emitWith(args, event, emit);
     }
   };
 
+  const emitOne = (event: TurnEvent): void => {
+    if (blockedBy !== undefined) return;
+    if (!held && (mustHold(event, { output, call }) || (output && opening.begins(event)))) {
+      texts.close();
+      held = [];
+    }
+    if (!held) {
+      if (!texts.read(event)) emit(event);
+      return;
+    }
+    held.push(event);
+    if (!opening.isNoJson(event)) return;
+    const events = held;
+    held = undefined;
+    for (const one of events) emitOne(one);
+  };
+
   return {
-    emit(event) {
-      if (blockedBy !== undefined) return;
-      if (!held && mustHold(event, { output, call })) {
-        close();
-        held = [];
-      }
-      if (held) held.push(event);
-      else if (!readText(event)) emit(event);
-    },
+    emit: emitOne,
     async settle() {
-      close();
+      texts.close();
       if (held) {
         await judgeHeld(held);
         if (blockedBy === undefined) emitHeld(held);
@@ -203,8 +189,93 @@ function withCallsLast(events: readonly TurnEvent[]): TurnEvent[] {
   return [...events.filter((event) => !isOfCall(event)), ...events.filter(isOfCall)];
 }
 
+/** The texts of a reply while they come, as far as they may pass. */
+function createTexts(
+  output: SideRules | undefined,
+  { own, out, findings, block }: { own: OwnTexts; out: ReplyOut; findings: Findings; block(by: Found): void },
+) {
+  /** A text that something interrupts goes on behind it, and so does what stands in it. */
+  const tails = { text: '', reasoning: '' };
+  let open: (OpenPart & { stream: TextStream; passed: number }) | undefined;
+
+  const pass = (text: string): void => {
+    if (!open) return;
+    const { held: by } = open.stream;
+    const before = by && !out.isHeld ? by.from - open.passed : text.length;
+    open.passed += text.length;
+    out.write(open, text.slice(0, before));
+    if (by) out.hold(by.by, open);
+    out.write(open, text.slice(before));
+  };
+  const close = (): void => {
+    if (!open) return;
+    const { kind, stream } = open;
+    pass(stream.end());
+    out.end(open);
+    tails[kind] = stream.tail;
+    for (const found of stream.found) findings.add(found);
+    if (stream.blocked) block(stream.blocked);
+    open = undefined;
+  };
+  const readText = (event: TurnEvent): boolean => {
+    if (event.type === 'text.logprobs') return output !== undefined;
+    if (!output) return false;
+    if (event.type === 'text.start' || event.type === 'reasoning.start') {
+      const kind = event.type === 'text.start' ? 'text' : 'reasoning';
+      const before = tails[kind];
+      open = {
+        kind,
+        id: event.id,
+        stream: createTextStream(own.rulesFor(kind, before), before),
+        isBegun: false,
+        passed: 0,
+      };
+    } else if (event.type === 'text.delta' || event.type === 'reasoning.delta') {
+      if (open) {
+        own.read(open.kind, event.text);
+        pass(open.stream.push(event.text));
+      }
+      if (open?.stream.blocked) close();
+    } else if (event.type === 'text.end' || event.type === 'reasoning.end') close();
+    else return false;
+    return true;
+  };
+  /** Answers whether it was a part of a text. */
+  return { read: readText, close };
+}
+
+/** The first text of a reply, until enough of it has come to say whether it may be JSON. */
+function createOpening() {
+  let state: 'none' | 'begun' | 'known' = 'none';
+  let text = '';
+  let mayBeJson = true;
+  return {
+    get mayBeJson() {
+      return mayBeJson;
+    },
+    /** It begins here, and is not passed on yet. */
+    begins({ type }: TurnEvent): boolean {
+      if (state !== 'none' || type !== 'text.start') return false;
+      state = 'begun';
+      return true;
+    },
+    /** From this part of it on it is known to be none. */
+    isNoJson(event: TurnEvent): boolean {
+      if (state !== 'begun' || event.type !== 'text.delta') return false;
+      text += event.text;
+      const is = beginsAsJson(text);
+      if (is === undefined) return false;
+      state = 'known';
+      mayBeJson = is;
+      return !is;
+    },
+  };
+}
+
 const KINDS = ['reasoning', 'text'] as const;
 type Kind = (typeof KINDS)[number];
+
+type OwnTexts = ReturnType<typeof createOwnOf>;
 
 /** What checks in code have found in the texts of a reply, of which one that something interrupts is one to them. */
 function createOwnOf(output: SideRules | undefined) {
@@ -212,7 +283,7 @@ function createOwnOf(output: SideRules | undefined) {
   const from = { text: 0, reasoning: 0 };
   return {
     async ask(kind: Kind, parts: readonly Part[]): Promise<readonly Found[]> {
-      const text = parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join('');
+      const text = textOf(parts, kind);
       if (!output || output.own.length === 0 || text === '') return [];
       const asked = createFindings();
       places[kind] = await askOwn(output, { text }, asked);
@@ -231,6 +302,10 @@ interface Part {
   text: string;
   /** Of a call: its tool. */
   name: string;
+}
+
+function textOf(parts: readonly Part[], kind: Kind): string {
+  return parts.flatMap((part) => (part.kind === kind ? [part.text] : [])).join('');
 }
 
 /** Whole texts and calls, in their order. */

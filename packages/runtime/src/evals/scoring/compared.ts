@@ -1,9 +1,9 @@
 import { toCanonicalText } from '../../json-value.ts';
-import { compileJsonSchema } from '../../schema/json-schema/compile.ts';
 import { compileScorer } from '../scorer.ts';
 import type { ScorerOf } from '../scorer.ts';
 import { requireExpected, shorten, toVerdict } from './verdict.ts';
 import type { Subject, Verdict } from './verdict.ts';
+import type { JudgeBySchema } from '../../schema/json-schema/compile.ts';
 
 export function scoreExact({ path, ignoreCase }: ScorerOf<'exact'>, subject: Subject): Verdict {
   const expected = requireExpected(subject);
@@ -37,8 +37,12 @@ export function scoreRegex(scorer: ScorerOf<'regex'>, { observed }: Subject): Ve
   );
 }
 
-export function scoreJsonSchema({ schema }: ScorerOf<'json-schema'>, subject: Subject): Verdict {
-  const found = compileJsonSchema(schema)(readValue(subject, undefined));
+export function scoreJsonSchema(
+  { schema }: ScorerOf<'json-schema'>,
+  subject: Subject,
+  readSchema: (schema: unknown) => JudgeBySchema,
+): Verdict {
+  const found = readSchema(schema)(readValue(subject, undefined));
   return toVerdict(!found, () => `${found?.path.join('.') || 'The output'} ${found?.why}.`);
 }
 

@@ -1,4 +1,5 @@
 import type { StepContext } from '../../engine/context.ts';
+import type { JudgeBySchema } from '../../schema/json-schema/compile.ts';
 import type { Observed } from '../observed.ts';
 import { toStorableText } from '../paging.ts';
 import type { RunCase, ScoredCell } from '../run.ts';
@@ -20,6 +21,8 @@ export interface Scoring {
   judgeModel(): Promise<string | undefined>;
   /** Of the workspace's own. Throws where it cannot be asked. */
   codeScorer(name: string): DefinedScorer;
+  /** Reads a JSON Schema, which comes again with each case. Throws where it is not understood. */
+  readSchema(schema: unknown): JudgeBySchema;
 }
 
 export interface Scored {
@@ -64,7 +67,7 @@ export async function scoreAll(
 async function ask(
   scorer: Scorer,
   subject: Subject,
-  { step, judgeModel, codeScorer }: Omit<Scoring, 'hide'>,
+  { step, judgeModel, codeScorer, readSchema }: Omit<Scoring, 'hide'>,
 ): Promise<Verdict> {
   switch (scorer.type) {
     case 'exact':
@@ -74,7 +77,7 @@ async function ask(
     case 'regex':
       return scoreRegex(scorer, subject);
     case 'json-schema':
-      return scoreJsonSchema(scorer, subject);
+      return scoreJsonSchema(scorer, subject, readSchema);
     case 'numeric':
       return scoreNumeric(scorer, subject);
     case 'semantic':

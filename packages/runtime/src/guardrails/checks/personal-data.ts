@@ -7,22 +7,25 @@ import { findNationalIds } from './national-ids.ts';
 import { findSecrets, PRIVATE_KEY } from './secrets.ts';
 
 /** Finds each kind by itself: one that runs straight into another hides neither. */
-export function createPersonalDataFinder(kinds: readonly PersonalData[]): CreateFinder {
+export function createPersonalDataFinder(named: readonly PersonalData[]): CreateFinder {
   // What may be a phone number, too, is called by the other name.
-  const wanted = new Set([...kinds].sort((a, b) => Number(a === 'phone') - Number(b === 'phone')));
+  const wanted = new Set([...named].sort((a, b) => Number(a === 'phone') - Number(b === 'phone')));
   const needsDigits = wanted.has('phone') || wanted.has('card');
-  const withoutDigits = [...wanted].filter((kind) => !NEED_DIGITS.has(kind));
+  const all = [...wanted];
+  const least = Math.min(...all.map((kind) => SHORTEST[kind]));
+  const withoutDigits = all.filter((kind) => !NEED_DIGITS.has(kind));
   const findAll = (text: string, hasDigit: boolean): [PersonalData, Place[]][] => {
-    const digits = needsDigits && hasDigit ? readDigits(text) : [];
-    return (hasDigit ? [...wanted] : withoutDigits).map((kind) => [kind, FINDERS[kind](text, digits)]);
+    const kinds = (hasDigit ? all : withoutDigits).filter((kind) => text.length >= SHORTEST[kind]);
+    const digits = needsDigits && hasDigit && text.length >= SHORTEST.phone ? readDigits(text) : [];
+    return kinds.map((kind) => [kind, FINDERS[kind](text, digits)]);
   };
   return (): Finder => {
     const found = createFound();
     const run = createRun();
     let at = 0;
     const look = ({ text, base }: View, to: number, most: number): void => {
-      if (!run.mayHold) return;
       const from = run.from;
+      if (!run.mayHold || to - from < least) return;
       for (const [label, places] of findAll(text.slice(from - base, to - base), run.hasDigit))
         for (const [start, end] of places)
           if (from + start < most) found.add({ start: from + start, end: from + end, label } satisfies Span);
@@ -71,6 +74,17 @@ const FINDERS: Record<PersonalData, FindPlaces> = {
   ip: findIps,
   'national-id': findNationalIds,
   secret: findSecrets,
+};
+
+/** Characters of the shortest that there is of a kind: in a list of numbers each is looked at by itself. */
+const SHORTEST: Record<PersonalData, number> = {
+  email: 5,
+  ip: 5,
+  phone: 8,
+  'national-id': 9,
+  card: 13,
+  iban: 15,
+  secret: 15,
 };
 
 const NEED_DIGITS: ReadonlySet<PersonalData> = new Set(['phone', 'card', 'iban', 'national-id']);

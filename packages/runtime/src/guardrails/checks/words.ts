@@ -11,6 +11,19 @@ export interface WordsOptions {
 export function createWordsFinder({ words, ignoreCase, wholeWord }: WordsOptions): CreateFinder {
   const fold = ignoreCase ? toLower : (code: number) => code;
   const tree = createTree(words, fold);
+  const classes = toClasses(tree, fold);
+  /** From `at` on, the first place where a word may begin. */
+  const skip = (text: string, at: number): number => {
+    let isInWord = wholeWord && at > 0 && isWordCode(text.charCodeAt(at - 1));
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code >= 128) return at;
+      const kind = classes[code] as number;
+      if (!isInWord && (kind & BEGINS) !== 0) return at;
+      isInWord = wholeWord && (kind & IN_WORD) !== 0;
+    }
+    return at;
+  };
   return (): Finder => {
     const found = createFound();
     let node = ROOT;
@@ -32,6 +45,10 @@ export function createWordsFinder({ words, ignoreCase, wholeWord }: WordsOptions
       read({ text, base, isEnd }) {
         const end = base + text.length;
         while (at < end) {
+          if (node === ROOT && ended.length === 0) {
+            at = base + skip(text, at - base);
+            if (at === end) break;
+          }
           const code = text.charCodeAt(at - base);
           if (ended.length > 0) settle(code);
           node = tree.step(node, fold(code));
@@ -129,6 +146,17 @@ function toLower(code: number): number {
   if (code < 128) return code >= 65 && code <= 90 ? code + 32 : code;
   const lower = String.fromCharCode(code).toLowerCase();
   return lower.length === 1 ? lower.charCodeAt(0) : code;
+}
+
+/** What a character of ASCII is: the beginning of a word of the list, and a part of a word. */
+const BEGINS = 1;
+const IN_WORD = 2;
+
+function toClasses(tree: Tree, fold: (code: number) => number): Uint8Array {
+  return Uint8Array.from({ length: 128 }, (_, code) => {
+    const begins = tree.step(ROOT, fold(code)) === ROOT ? 0 : BEGINS;
+    return begins | (isWordCode(code) ? IN_WORD : 0);
+  });
 }
 
 const WORD = /[\p{L}\p{N}_]/u;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compileJsonSchema } from './compile.ts';
+import { compileJsonSchema, createSchemaReader } from './compile.ts';
 
 const isFit = (schema: unknown, value: unknown): boolean => compileJsonSchema(schema)(value) === undefined;
 const CONDITION = `{
@@ -22,7 +22,9 @@ describe('a value', () => {
     ['a constant', { const: null }, [null], [0, undefined]],
     ['bounds', { minimum: 1, exclusiveMaximum: 3 }, [1, 2.9, 'x'], [0.9, 3]],
     ['bounds of draft 4', { minimum: 1, exclusiveMinimum: true }, [1.1], [1]],
-    ['multiples', { multipleOf: 0.1 }, [0.3, 4], [0.35]],
+    ['multiples', { multipleOf: 0.1 }, [0.3, 4, 1e300, -0.7, 0], [0.35, 1e-7, Infinity]],
+    ['multiples of whole numbers', { multipleOf: 2 }, [4, 1e21, 'x'], [1_000_000_000_000_001, 2.5]],
+    ['multiples of small ones', { multipleOf: 1e-9 }, [0.000000003, 123456789.000000002], [0.0000000015]],
     ['lengths as people count', { minLength: 2, maxLength: 3 }, ['ab', '😀😀😀'], ['a', '😀', 'abcd']],
     ['patterns', { pattern: '^\\d{3}$' }, ['123', 5], ['12', '1234']],
     ['formats', { format: 'email' }, ['ada@example.com', 1], ['ada']],
@@ -128,6 +130,8 @@ describe('a value', () => {
 describe('a schema', () => {
   test.each([
     [{ type: 'nothing' }, '"type" knows'],
+    [{ multipleOf: 0 }, '"multipleOf" has to be a number above 0'],
+    [{ multipleOf: -2 }, '"multipleOf" has to be a number above 0'],
     [{ properties: { a: 3 } }, '"properties.a" has to be a schema'],
     [{ required: 'a' }, '"required" has to be a list of names'],
     [{ maxLength: -1 }, '"maxLength" has to be a whole number'],
@@ -153,12 +157,27 @@ describe('a schema', () => {
       },
       nested(40),
     ],
+    ...['const', 'minLength', 'maxLength', 'pattern'].map((keyword): [string, unknown, unknown] => {
+      const limit = { const: 'x', pattern: 'x', minLength: 2_000_000, maxLength: 600_000 }[keyword];
+      return [
+        `that reads a long text ten thousand times by "${keyword}"`,
+        { anyOf: Array.from({ length: 9_000 }, () => ({ [keyword]: limit })) },
+        'a'.repeat(1_000_000),
+      ];
+    }),
     ['that only refers to itself', { $ref: '#' }, 1],
     ['of a value that is nested without end', { properties: { child: { $ref: '#' } } }, nested(5_000)],
   ])('%s ends', (_, schema, value) => {
     const from = performance.now();
     expect(() => compileJsonSchema(schema)(value)).toThrow(RangeError);
     expect(performance.now() - from).toBeLessThan(5_000);
+  });
+
+  test('is read once, however often it is asked for', () => {
+    const read = createSchemaReader();
+    const first = read({ type: 'string', pattern: '^a+$' });
+    expect(read({ type: 'string', pattern: '^a+$' })).toBe(first);
+    expect(read({ type: 'string' })).not.toBe(first);
   });
 
   test('judges a megabyte of items, and of names, in a time that grows with it', () => {

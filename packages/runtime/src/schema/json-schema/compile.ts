@@ -1,3 +1,4 @@
+import { createLru } from '../../lru.ts';
 import { readList, readObject } from './containers.ts';
 import { createWork, isObject, misfit, need, spend, within } from './rule.ts';
 import type { Keywords, Misfit, Reading, Rule } from './rule.ts';
@@ -7,16 +8,38 @@ import { readScalars } from './scalars.ts';
  * Judges values by a JSON Schema (draft 4 to 2020-12), by all of it: one of which a part is not understood is refused. Its
  * patterns run on an engine that takes as long as the text is.
  * @returns where a value does not fit, and why; undefined: it fits. Throws a `RangeError` where that takes too long to find out
- * @throws a `TypeError` that says what is wrong with the schema
+ * @throws a `TypeError` that says that the schema is not understood, and which part of it
  */
-export function compileJsonSchema(schema: unknown): (value: unknown) => Misfit | undefined {
-  const rule = createReading(schema).read(schema, '');
+export function compileJsonSchema(schema: unknown): JudgeBySchema {
+  const rule = readWhole(schema);
   return (value) => rule(value, createWork());
+}
+
+export type JudgeBySchema = (value: unknown) => Misfit | undefined;
+
+/** The same, which reads a schema once as long as it is among the last that were asked for. */
+export function createSchemaReader(): (schema: unknown) => JudgeBySchema {
+  const known = createLru<JudgeBySchema>(MOST_KNOWN);
+  return (schema) => {
+    const text = JSON.stringify(schema);
+    const judge = known.get(text) ?? compileJsonSchema(schema);
+    known.set(text, judge);
+    return judge;
+  };
 }
 
 // --- internal ---
 
+const MOST_KNOWN = 200;
 const MOST_PARTS = 10_000;
+
+function readWhole(schema: unknown): Rule {
+  try {
+    return createReading(schema).read(schema, '');
+  } catch (error) {
+    throw new TypeError(`The schema is not understood: ${(error as Error).message}`, { cause: error });
+  }
+}
 
 /** What would be left out. */
 const UNKNOWN = ['unevaluatedItems', 'unevaluatedProperties', '$dynamicRef', '$recursiveRef'];

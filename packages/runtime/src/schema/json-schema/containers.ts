@@ -1,6 +1,6 @@
-import { below, isObject, misfit, need, needCount, needNames, of, spend, toKey, within } from './rule.ts';
+import { below, isObject, misfit, need, needCount, needNames, of, spend, spendOnText, toKey, within } from './rule.ts';
 import type { Keywords, Misfit, Reading, Rule, Work } from './rule.ts';
-import { readPattern, spendOnText } from './scalars.ts';
+import { readPattern } from './scalars.ts';
 
 /** Keywords about objects. */
 export function readObject(schema: Keywords, reading: Reading): Rule[] {
@@ -10,13 +10,15 @@ export function readObject(schema: Keywords, reading: Reading): Rule[] {
   if (schema.minProperties !== undefined) {
     const least = needCount('minProperties', schema.minProperties);
     rules.push(
-      of(isObject, (value) => (Object.keys(value).length < least ? misfit(`has under ${least} members`) : undefined)),
+      of(isObject, (value, work) =>
+        countNames(value, work) < least ? misfit(`has under ${least} members`) : undefined,
+      ),
     );
   }
   if (schema.maxProperties !== undefined) {
     const most = needCount('maxProperties', schema.maxProperties);
     rules.push(
-      of(isObject, (value) => (Object.keys(value).length > most ? misfit(`has over ${most} members`) : undefined)),
+      of(isObject, (value, work) => (countNames(value, work) > most ? misfit(`has over ${most} members`) : undefined)),
     );
   }
   return rules;
@@ -42,6 +44,12 @@ export function readList(schema: Keywords, reading: Reading): Rule[] {
 }
 
 // --- internal ---
+
+function countNames(value: object, work: Work): number {
+  const { length } = Object.keys(value);
+  spend(work, 1 + (length >> 2));
+  return length;
+}
 
 function isList(value: unknown): value is unknown[] {
   return Array.isArray(value);

@@ -46,6 +46,11 @@ export function within<T>(work: Work, judge: () => T): T {
   return answer;
 }
 
+/** How many looks it is to read a text. */
+export function spendOnText(work: Work, text: string): void {
+  spend(work, 1 + (text.length >> 6));
+}
+
 export function misfit(why: string): Misfit {
   return { path: [], why };
 }
@@ -93,11 +98,16 @@ export function needNames(keyword: string, value: unknown): readonly string[] {
 
 /** The same text for values that say the same, whatever the order of their members. */
 export function toKey(value: unknown, work: Work): string {
-  spend(work);
+  if (isText(value)) spendOnText(work, value);
+  else spend(work);
   if (typeof value !== 'object' || value === null) return `${typeof value}:${JSON.stringify(value)}`;
   return within(work, () => {
     if (Array.isArray(value)) return `[${value.map((item) => toKey(item, work)).join()}]`;
     const members = Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1));
-    return `{${members.map(([name, item]) => `${JSON.stringify(name)}=${toKey(item, work)}`).join()}}`;
+    const keys = members.map(([name, item]) => {
+      spendOnText(work, name);
+      return `${JSON.stringify(name)}=${toKey(item, work)}`;
+    });
+    return `{${keys.join()}}`;
   });
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { compileLinear } from '../../linear-pattern.ts';
 import type { LinearPattern } from '../../linear-pattern.ts';
-import { createWork, isNumber, isObject, isText, misfit, need, needCount, of, spend, toKey } from './rule.ts';
-import type { Keywords, Rule, Work } from './rule.ts';
+import { createWork, isNumber, isObject, isText, misfit, need, needCount, of, spendOnText, toKey } from './rule.ts';
+import type { Keywords, Rule } from './rule.ts';
 
 /** Keywords about any value, about texts and about numbers. */
 export function readScalars(schema: Keywords): Rule[] {
@@ -19,11 +19,6 @@ export function readPattern(keyword: string, source: unknown): LinearPattern {
   if (!pattern)
     throw new TypeError(`"${keyword}" is no regular expression without lookaround and references to groups`);
   return pattern;
-}
-
-/** How many looks a pattern is that reads a text. */
-export function spendOnText(work: Work, text: string): void {
-  spend(work, 1 + (text.length >> 6));
 }
 
 // --- internal ---
@@ -63,11 +58,21 @@ function readText(schema: Keywords): Rule[] {
   const { minLength, maxLength, pattern, format } = schema;
   if (minLength !== undefined) {
     const least = needCount('minLength', minLength);
-    rules.push(of(isText, (text) => (countTo(text, least) < least ? misfit(`is shorter than ${least}`) : undefined)));
+    rules.push(
+      of(isText, (text, work) => {
+        spendOnText(work, text);
+        return countTo(text, least) < least ? misfit(`is shorter than ${least}`) : undefined;
+      }),
+    );
   }
   if (maxLength !== undefined) {
     const most = needCount('maxLength', maxLength);
-    rules.push(of(isText, (text) => (countTo(text, most + 1) > most ? misfit(`is longer than ${most}`) : undefined)));
+    rules.push(
+      of(isText, (text, work) => {
+        spendOnText(work, text);
+        return countTo(text, most + 1) > most ? misfit(`is longer than ${most}`) : undefined;
+      }),
+    );
   }
   if (pattern !== undefined) {
     const compiled = readPattern('pattern', pattern);
@@ -129,12 +134,42 @@ function readNumber(schema: Keywords): Rule[] {
   bound('maximum', (value, limit) => value < limit || (value === limit && !isOpen.most), 'over');
   bound('exclusiveMinimum', (value, limit) => value > limit, 'not over');
   bound('exclusiveMaximum', (value, limit) => value < limit, 'not under');
-  bound('multipleOf', isMultiple, 'no multiple of');
+  if (schema.multipleOf !== undefined) {
+    const part = need('multipleOf', schema.multipleOf, isPositive, 'a number above 0');
+    const isMultiple = createMultiple(part);
+    rules.push(of(isNumber, (value) => (isMultiple(value) ? undefined : misfit(`is no multiple of ${part}`))));
+  }
   return rules;
 }
 
-function isMultiple(value: number, part: number): boolean {
-  const times = value / part;
-  // What is written in decimals is not quite what is divided.
-  return Math.abs(times - Math.round(times)) <= Number.EPSILON * 8 * Math.max(1, Math.abs(times));
+function isPositive(value: unknown): value is number {
+  return isNumber(value) && value > 0 && value < Infinity;
+}
+
+/** As both are written: 0.3 is a multiple of 0.1, though no division says so. */
+function createMultiple(part: number): (value: number) => boolean {
+  const parts = toDecimal(part);
+  return (value) => {
+    if (Number.isInteger(part) && Number.isInteger(value)) return value % part === 0;
+    if (!Number.isFinite(value)) return false;
+    const values = toDecimal(value);
+    const scale = Math.min(values.scale, parts.scale);
+    return atScale(values, scale) % atScale(parts, scale) === 0n;
+  };
+}
+
+/** `digits` times ten to the power of `scale`. */
+interface Decimal {
+  digits: bigint;
+  scale: number;
+}
+
+function toDecimal(value: number): Decimal {
+  const [mantissa = '', power = ''] = value.toExponential().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  return { digits: BigInt(whole + fraction), scale: Number(power) - fraction.length };
+}
+
+function atScale({ digits, scale }: Decimal, least: number): bigint {
+  return digits * 10n ** BigInt(scale - least);
 }
