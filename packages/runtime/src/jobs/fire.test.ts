@@ -43,7 +43,7 @@ describeWhen(realServers.database, 'timers on Postgres', (server) => {
 
 function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): void {
   /** One replica of several. */
-  const createReplica = (journal: Journal, start: StartJob, isRollingOut = false, look = vi.fn()) =>
+  const createReplica = (journal: Journal, start: StartJob, isRollingOut = false, look = vi.fn<() => void>()) =>
     createFiring({
       schedules: journal.schedules,
       clock: { now: () => Date.now() } as never,
@@ -127,7 +127,7 @@ function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): voi
     const journal = await (await createPlace())();
     for (let n = 0; n < 300; n++) await arm(journal, `w@${n}`, 1_000);
     const refuse = vi.fn<StartJob>(() => Promise.reject(new BoxError('workflow_not_found', 'Not in this build.')));
-    const look = vi.fn();
+    const look = vi.fn<() => void>();
     const replica = createReplica(journal, refuse, true, look);
     await replica.fireDue();
     expect([refuse.mock.calls.length, look.mock.calls.length]).toEqual([300, 2]);

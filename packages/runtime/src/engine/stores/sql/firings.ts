@@ -38,8 +38,13 @@ export function createAdvances({
       from moves where id = move_id and next_at = expected
         and (of_any = 1 or (cron is not distinct from of_cron and time_zone is not distinct from of_zone)) returning id, cron`,
       sorted.flatMap(({ id, expected, nextAt, fired, times }) => [
-        ...[toStoredText(id), expected, nextAt, ...toFields(fired)],
-        ...[Number(times === undefined), toStored(times?.cron), toStored(times?.timeZone)],
+        toStoredText(id),
+        expected,
+        nextAt,
+        ...toFields(fired),
+        Number(times === undefined),
+        toStored(times?.cron),
+        toStored(times?.timeZone),
       ]),
     );
     const crons = new Map(moved.map(({ id, cron }) => [fromStoredText(id as string), cron]));
