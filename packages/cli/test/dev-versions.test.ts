@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { runCli } from './_run.ts';
+import { UTF8 } from './_setup.ts';
 import { startQuietDev } from './_quiet-dev.ts';
 import { SLOW_MS } from './_schema-dev.ts';
 import { eventually, useRig } from './e2e/_setup.ts';
@@ -137,6 +139,40 @@ describe('a run that is parked under svc dev ends on the code it began with', ()
         status: 'completed',
         output: ['charge-1 1(a)', 'close-1 1(a)'],
       });
+    },
+    SLOW_MS,
+  );
+});
+
+describe('code that branches by svc.version under svc dev', () => {
+  it(
+    'takes a parked run on, and svc upgrade --check says when no run needs the branch any more',
+    async () => {
+      const workspace = await rig.workspace(V1);
+      const dev = await boot(workspace);
+      const old = await dev.park('a');
+      // Before the hook, where the parked run has recorded nothing.
+      const hook = `await createHook({`;
+      const branched = ORDER('1')
+        .replace('import { createHook }', 'import { createHook, svc }')
+        .replace(hook, `const tax = svc.version('tax') >= 1 ? await charge('tax') : 'none';\n  ${hook}`)
+        .replace('return [first,', 'return [first, tax,');
+      workspace.write('workflows/order.workflow.ts', branched);
+      const upgrade = async (...flags: string[]) => runCli(['upgrade', ...flags], { cwd: workspace.root, env: UTF8 });
+      await eventually(async () => (await upgrade('--check')).stdout === 'order\t1\t1\t0\t0\n', SOON);
+      expect(await upgrade('--apply')).toMatchObject({ exitCode: 0, stdout: 'order\t1\t1\t0\t0\t0\n' });
+      // The one that was moved has not asked yet, beside one that has.
+      const fresh = await dev.park('b');
+      expect((await upgrade('--check')).stdout).toBe('Every open run has the newest code.\n');
+      await dev.resume('a');
+      expect((await dev.finish(old)).output).toEqual(['charge-1 1(a)', 'none', 'close-1 1(a)']);
+      const line = branched.slice(0, branched.indexOf('svc.version')).split('\n').length;
+      const gone = `workflows/order.workflow.ts:${line}: No open run needs svc.version('tax') any more: delete the call and its old branch.\n`;
+      expect((await upgrade('--check')).stdout).toBe(`Every open run has the newest code.\n\n${gone}`);
+      await dev.resume('b');
+      expect((await dev.finish(fresh)).output).toEqual(['charge-1 1(b)', 'charge-1 1(tax)', 'close-1 1(b)']);
+      expect((await upgrade('--check', '--name', 'order')).stdout).toContain(gone);
+      expect((await upgrade('--check', '--json')).stdout).not.toContain('delete the call');
     },
     SLOW_MS,
   );

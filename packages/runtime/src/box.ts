@@ -4,6 +4,7 @@ import { splitName } from './definitions/subagents.ts';
 import { installBodies } from './engine/values/bodies.ts';
 import type { Engine } from './engine/engine.ts';
 import { installGuard } from './engine/guard/guard.ts';
+import { waitsForCode } from './engine/worker/code-waits.ts';
 import { installUnhandled } from './engine/unhandled.ts';
 import type { Gate } from './gate/gate.ts';
 import type { Problem, Program } from './manifest.ts';
@@ -40,7 +41,10 @@ export interface Box {
 
 export interface OldRuns {
   name: string;
+  /** Those that go on, or wait for what their code waits for. */
   runs: number;
+  /** Those that wait for the code itself. */
+  waiting: number;
   /** The hash of the newest code; null: there is none. */
   codeHash: string | null;
 }
@@ -94,10 +98,12 @@ function toBox(app: H3, { engine, built, closer }: Parts): Box {
 async function listOldRuns(engine: Engine, { findAgent, findWorkflow }: Built['rooms']['catalog']): Promise<OldRuns[]> {
   const old = new Map<string, OldRuns>();
   const rows = engine.armed ? await engine.listOld({ limit: 200 }) : [];
-  for (const { kind, name } of rows) {
+  for (const run of rows) {
+    const { kind, name } = run;
     const found = kind === 'agent' ? findAgent(splitName(name).agent) : findWorkflow(name);
-    const one = old.get(name) ?? { name, runs: 0, codeHash: found?.definition?.codeHash ?? null };
-    old.set(name, { ...one, runs: one.runs + 1 });
+    const one = old.get(name) ?? { name, runs: 0, waiting: 0, codeHash: found?.definition?.codeHash ?? null };
+    const member = waitsForCode(run) ? 'waiting' : 'runs';
+    old.set(name, { ...one, [member]: one[member] + 1 });
   }
   return [...old.values()];
 }

@@ -47,6 +47,7 @@ describe('the recurring jobs', () => {
       input: { to: 'ops' },
       isPaused: false,
       nextFireAt: expect.any(String),
+      waitingFor: null,
       lastFiredAt: null,
       lastRunId: null,
       lastOutcome: null,

@@ -139,8 +139,9 @@ test('a run that other code blocks is told, with what blocks it', async () => {
   const box = await before.restart({ workflows: { patient: { run: waitAfter('other') } }, hash: 'edited' });
   await call(box, 'POST /api/workflows/hooks/go/resume', null);
   await giveNewest(box, runId);
-  await until(() => ops.got.length === 1);
-  expect((ops.got[0] as Got).body).toMatchObject({
+  await until(() => ops.got.length === 2);
+  expect((ops.got[0] as Got).body.type).toBe('run.waiting_for_code');
+  expect((ops.got[1] as Got).body).toMatchObject({
     type: 'run.blocked',
     data: {
       runId,
@@ -150,6 +151,38 @@ test('a run that other code blocks is told, with what blocks it', async () => {
     },
   });
   expect(failed.got).toEqual([]);
+});
+
+test('a run whose code is nowhere is reported once, however often it is tried and boxes come up', async () => {
+  const ops = await receive();
+  const before = await open([to(ops.url)], { workflows: { patient: { run: waitAfter('one') } } });
+  const runId = await startWorkflow(before, 'patient');
+  await untilStatus(before, runId, 'waiting');
+  const renamed = { workflows: { other: { run: waitAfter('one') } }, hash: 'edited' };
+  let box = await before.restart(renamed);
+  const tryAgain = async () => {
+    const epoch = async () => (await box.journal.getRun(runId))?.epoch ?? 0;
+    const was = await epoch();
+    await call(box, 'POST /api/workflows/hooks/go/resume', null);
+    await box.journal.code.wake([String((await box.journal.getRun(runId))?.codeHash)]);
+    await until(async () => (await epoch()) > was && (await box.journal.getRun(runId))?.owner === null);
+  };
+  await tryAgain();
+  await until(() => ops.got.length === 1);
+  await tryAgain();
+  box = await box.restart(renamed);
+  await tryAgain();
+  // Whatever comes behind it has come by now.
+  await runWorkflow(await box.restart({ ...PROGRAM, hash: 'third' }), 'pay');
+  await until(() => ops.got.length === 2);
+  expect(ops.got.map(({ body }) => body.type)).toEqual(['run.waiting_for_code', 'run.failed']);
+  expect((ops.got[0] as Got).body.data).toMatchObject({
+    runId,
+    name: 'patient',
+    status: 'waiting',
+    error: { code: 'code_not_kept', message: expect.stringContaining('is in no build that is up') as string },
+    endedAt: null,
+  });
 });
 
 test('an approval that is asked for is told, with what finds it', async () => {

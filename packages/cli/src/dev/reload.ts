@@ -68,7 +68,11 @@ function createMoveOffer(box: Pick<Box, 'oldRuns'>, say: (line: string) => void)
     const isNew = old.some(({ name, codeHash }) => !said.has(`${name} ${codeHash}`));
     said = new Set(old.map(({ name, codeHash }) => `${name} ${codeHash}`));
     if (!isNew) return;
-    const runs = old.map(({ name, runs: count }) => `${countOf(count, 'run')} of ${name}`).join(', ');
-    say(`On with the code they began with: ${runs}. See which the edit fits: svc upgrade --check`);
+    const list = (member: 'runs' | 'waiting', words: string): string => {
+      const some = old.filter((one) => one[member] > 0).map((one) => `${countOf(one[member], 'run')} of ${one.name}`);
+      return some.length === 0 ? '' : `${words}: ${some.join(', ')}. `;
+    };
+    const on = list('runs', 'On with the code they began with');
+    say(`${on}${list('waiting', 'Waiting for the code they began with')}See which the edit fits: svc upgrade --check`);
   };
 }

@@ -16,6 +16,7 @@ export const jobs = operateGroup({
         'zone=timeZone',
         'paused=isPaused',
         'next=nextFireAt:when',
+        'waiting=waitingFor.code:text',
         'last=lastFiredAt:ago',
         'outcome=lastOutcome:state',
         'run=lastRunId:id',

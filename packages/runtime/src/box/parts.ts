@@ -167,7 +167,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
     close: (overrides) => overrides.close(),
   },
   program: {
-    create: ({ catalog, config, tables, jobs, guardrails, connections, scorers, events, versions, options }) =>
+    create: ({ catalog, config, tables, jobs, guardrails, connections, scorers, events, versions, engine, options }) =>
       createProgram({
         catalog,
         config,
@@ -177,6 +177,7 @@ const parts: { [Name in keyof Parts]: Omit<Part<Given, Name, Parts[Name]>, 'name
         connections,
         scorers,
         versions,
+        replicas: engine.replicas,
         isSupervised: options.supervisor !== undefined,
         onLoad: () => events.publish({ type: 'program.changed' }),
       }),

@@ -3,6 +3,7 @@ import type { ProjectTables } from '../catalog/project-tables.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { ConfigValues } from '../config-values/config-values.ts';
 import type { CodeScorers } from '../evals/code-scorers.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { DeclaredSchedules, Jobs } from '../jobs/jobs.ts';
 import type { AgentRules } from '../guardrails/code-rules.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
@@ -29,6 +30,7 @@ export interface ProgramRooms {
   connections: Connections;
   scorers: Pick<CodeScorers, 'load' | 'problems'>;
   versions: Pick<Versions, 'loaded'>;
+  replicas: Pick<Engine['replicas'], 'announce'>;
   /** This process was begun for some runs by another one of the same build. */
   isSupervised: boolean;
   /** Called once a program is in force. */
@@ -36,7 +38,8 @@ export interface ProgramRooms {
 }
 
 export function createProgram(rooms: ProgramRooms): LoadedProgram {
-  const { catalog, config, tables, jobs, guardrails, connections, scorers, versions, isSupervised, onLoad } = rooms;
+  const { catalog, config, tables, jobs, guardrails, connections, scorers, versions, replicas, isSupervised, onLoad } =
+    rooms;
   let hasDeclared = false;
   let wasRollingOut = false;
   let declareAt = 0;
@@ -44,11 +47,12 @@ export function createProgram(rooms: ProgramRooms): LoadedProgram {
     // Another build may have declared its own, and one that came and went between two looks was not seen. While it is there each
     // would take back what the other has changed, and a time that is due with it.
     sweep(isRollingOut) {
-      const isDue = !isRollingOut && (wasRollingOut || Date.now() >= declareAt);
+      const isOver = !isRollingOut && wasRollingOut;
+      const isDue = isOver || (!isRollingOut && Date.now() >= declareAt);
       wasRollingOut = isRollingOut;
       if (!hasDeclared || !isDue) return;
       declareAt = Date.now() + DECLARE_EVERY_MS;
-      jobs.reconcile(declaredSchedules(catalog)).catch(() => (declareAt = 0));
+      jobs.reconcile(declaredSchedules(catalog), { again: !isOver }).catch(() => (declareAt = 0));
     },
     async load(program) {
       // At once: an agent is never served without the rules beside it.
@@ -57,7 +61,11 @@ export function createProgram(rooms: ProgramRooms): LoadedProgram {
       await Promise.all([agents, ...others]);
       await versions.loaded();
       // A process of its own for some runs leaves that to the one that began it.
-      if (!isSupervised) await jobs.reconcile(declaredSchedules(catalog));
+      if (!isSupervised) {
+        // First, so that of two builds that come up at once one at least sees the other, and removes no timer of it.
+        await replicas.announce().catch(() => {}); // arming does it again
+        await jobs.reconcile(declaredSchedules(catalog));
+      }
       hasDeclared = !isSupervised;
       declareAt = Date.now() + DECLARE_EVERY_MS;
       onLoad();
@@ -81,5 +89,9 @@ function listRules(catalog: Catalog): AgentRules[] {
 }
 
 function declaredSchedules(catalog: Catalog): DeclaredSchedules[] {
-  return catalog.workflows().map(({ entry, definition }) => ({ name: entry.name, schedules: definition?.schedules }));
+  return catalog.workflows().map(({ entry, definition }) => ({
+    name: entry.name,
+    schedules: definition?.schedules,
+    codeHash: definition?.codeHash,
+  }));
 }

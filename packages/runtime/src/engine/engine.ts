@@ -110,7 +110,7 @@ export interface EngineOptions {
 export interface Engine extends Starts, Controls, Moves, Pick<Endings, 'cancel'>, Pick<LargeValues, 'whole'> {
   readonly clock: StoreClock;
   readonly armed: boolean;
-  readonly replicas: Pick<Replicas, 'elsewhere' | 'listElsewhere'>;
+  readonly replicas: Pick<Replicas, 'announce' | 'elsewhere' | 'listElsewhere'>;
   /** Begins taking runs from the journal. Until then nothing runs. */
   arm(): Promise<void>;
   /** Resolves when the run may have ended or written to its streams, or the signal aborts. */

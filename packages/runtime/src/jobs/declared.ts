@@ -15,7 +15,7 @@ export interface KnownTimer extends Pick<DeclaredSchedule, 'id' | 'cron' | 'time
  * with its input, else the one with its times, that nothing else is; any other gets a number no timer has had.
  */
 export function toDeclared(
-  { name, schedules }: { name: string; schedules: ScheduleDeclaration[] },
+  { name, schedules, codeHash = '' }: { name: string; schedules: ScheduleDeclaration[]; codeHash?: string | undefined },
   known: readonly KnownTimer[],
   now: number,
 ): DeclaredSchedule[] {
@@ -27,6 +27,7 @@ export function toDeclared(
       timeZone,
       input: boundGiven(encode(input, 'input'), { value: input, what: 'input' }),
       nextAt: nextFire(cron, timeZone, now),
+      codeHash,
     },
   }));
   const ids = new Map<object, string>();

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeWhen, realServers } from '../../test/require.ts';
 import type { Journal } from '../engine/journal.ts';
+import type { Schedule } from '../engine/journal/schedules.ts';
 import { createDatabase } from '../engine/stores/_clients.ts';
 import { openPostgresJournal } from '../engine/stores/postgres/journal.ts';
 import { openSqliteJournal } from '../engine/stores/sqlite/journal.ts';
@@ -12,6 +13,7 @@ import { createLog } from '../log.ts';
 import { openPg } from '../stores/pg.ts';
 import { createFiring } from './fire.ts';
 import type { StartJob } from './fire.ts';
+import { findWait } from './wait.ts';
 
 const log = createLog({ level: 'silent', write() {} });
 
@@ -41,13 +43,16 @@ describeWhen(realServers.database, 'timers on Postgres', (server) => {
 
 function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): void {
   /** One replica of several. */
-  const createReplica = (journal: Journal, start: StartJob, isRollingOut = false) =>
+  const createReplica = (journal: Journal, start: StartJob, isRollingOut = false, look = vi.fn<() => void>()) =>
     createFiring({
       schedules: journal.schedules,
       clock: { now: () => Date.now() } as never,
       log,
       start,
-      lookForRollout: async () => isRollingOut,
+      lookForRollout: async () => {
+        look();
+        return isRollingOut;
+      },
     });
   const arm = (journal: Journal, id: string, nextAt: number) =>
     journal.schedules.make({ id, name: 'w', cron: null, timeZone: null, input: '2null', nextAt, digest: 'd' });
@@ -87,19 +92,65 @@ function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): voi
     expect(await journal.schedules.find('w@x')).toMatchObject({ nextAt: null });
   });
 
-  test.each(['workflow_not_found', 'workflow_input_invalid'] as const)(
+  test.each(['workflow_not_found', 'workflow_compile_failed', 'workflow_input_invalid'] as const)(
     'are left to the other replicas while those have other code: %s',
     async (code) => {
       const journal = await (await createPlace())();
       await arm(journal, 'w@x', 1_000);
       const start: StartJob = () => Promise.reject(new BoxError(code, 'Not in this build.'));
       await createReplica(journal, start, true).fireDue();
-      expect(await journal.schedules.find('w@x')).toMatchObject({ nextAt: 1_000, lastAt: null });
+      const left = await journal.schedules.find('w@x');
+      expect(left).toMatchObject({ nextAt: 1_000, lastAt: null });
+      expect(findWait(left as Schedule, Date.now())).toEqual({ code, message: expect.stringMatching(/"w".*Not in/) });
+      // Who does not roll out is the last of its build: what it refuses is refused.
       await createReplica(journal, start).fireDue();
-      // It is held for a while by who tried it.
-      expect(await journal.schedules.find('w@x')).toMatchObject({ nextAt: 1_000 });
+      expect(await journal.schedules.find('w@x')).toMatchObject({ lastAt: expect.any(Number) as number });
     },
   );
+
+  test('fire at the first look of the one replica that has their workflow, however many have not', async () => {
+    const open = await createPlace();
+    const journal = await open();
+    for (let n = 0; n < 300; n++) await arm(journal, `w@${n}`, 1_000);
+    const refuse = vi.fn<StartJob>(() => Promise.reject(new BoxError('workflow_not_found', 'Not in this build.')));
+    const old = Array.from({ length: 12 }, () => createReplica(journal, refuse, true));
+    for (let round = 0; round < 3; round++) for (const replica of old) await replica.fireDue();
+    // Each has tried them once, and passes over them.
+    expect(refuse).toHaveBeenCalledTimes(12 * 300);
+    const start = vi.fn<StartJob>(async (_name, _input, { idempotencyKey: key }) => ({ runId: key }));
+    await createReplica(journal, start, true).fireDue();
+    expect(start).toHaveBeenCalledTimes(300);
+    expect(await journal.schedules.find('w@7')).toMatchObject({ nextAt: null, lastError: null });
+  });
+
+  test('are tried again some time later by who left them, and the others are looked for once a batch', async () => {
+    const journal = await (await createPlace())();
+    for (let n = 0; n < 300; n++) await arm(journal, `w@${n}`, 1_000);
+    const refuse = vi.fn<StartJob>(() => Promise.reject(new BoxError('workflow_not_found', 'Not in this build.')));
+    const look = vi.fn<() => void>();
+    const replica = createReplica(journal, refuse, true, look);
+    await replica.fireDue();
+    expect([refuse.mock.calls.length, look.mock.calls.length]).toEqual([300, 2]);
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 16_000);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await replica.fireDue();
+    expect([refuse.mock.calls.length, look.mock.calls.length]).toEqual([600, 4]);
+  });
+
+  test('whose times have changed as they were started fire next by the new ones', async () => {
+    const journal = await (await createPlace())();
+    const { schedules } = journal;
+    const timer = { id: 'w:0', name: 'w', cron: '* * * * *', timeZone: null, input: '2null', nextAt: 1_000 };
+    await schedules.reconcile([timer]);
+    const nextYear = new Date().getUTCFullYear() + 1;
+    const start: StartJob = async () => {
+      await schedules.reconcile([{ ...timer, cron: '0 0 1 1 *', nextAt: Date.UTC(nextYear) }]);
+      return { runId: 'r' };
+    };
+    await createReplica(journal, start).fireDue();
+    expect(await schedules.find('w:0')).toMatchObject({ nextAt: Date.UTC(nextYear), lastRunId: null });
+    expect(await schedules.listFirings('w:0')).toHaveLength(1);
+  });
 
   test('are left as they are by a box that shuts down', async () => {
     const journal = await (await createPlace())();

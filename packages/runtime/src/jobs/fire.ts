@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/caller.ts';
 import type { StoreClock } from '../engine/clock.ts';
-import type { NewFiring, Schedule, ScheduleStore } from '../engine/journal/schedules.ts';
+import type { LeftSchedule, NewFiring, Schedule, ScheduleStore } from '../engine/journal/schedules.ts';
 import { encodeError } from '../engine/run/outcome.ts';
 import { decode } from '../engine/serialize.ts';
 import type { StartedBy } from '../engine/started-by.ts';
@@ -8,6 +8,7 @@ import { BoxError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { nextFire } from '../definitions/cron.ts';
 import { readArmedBy } from './armed-by.ts';
+import { encodeWait } from './wait.ts';
 
 export interface StartHow {
   idempotencyKey: string;
@@ -42,11 +43,15 @@ export interface Fired {
 }
 
 /** What is refused by one build may be started by another. */
-const OF_OTHER_CODE: readonly string[] = ['workflow_not_found', 'workflow_input_invalid'];
+const OF_OTHER_CODE: readonly string[] = ['workflow_not_found', 'workflow_compile_failed', 'workflow_input_invalid'];
 
 const FIRE_BATCH = 250;
 /** For so long one that was taken is left to whoever took it, who may die before it has started anything. */
 const HOLD_MS = 15_000;
+/** For so long a replica passes over one that it has left to the others: they look once a second. */
+const PASS_MS = 15_000;
+/** How many it passes over at most; what it leaves beyond those stays held. */
+const MOST_PASSED = 10_000;
 /** A timer that fires once and finds that its workflow cannot begin yet comes back after this time. */
 const AGAIN_MS = 30_000;
 /** How long a timer that has fired its one time stays to be seen, and keeps the same from being armed again. */
@@ -57,16 +62,17 @@ const FORGET_EVERY_MS = 60 * 60 * 1000;
 
 export function createFiring({ schedules, clock, log, start, lookForRollout }: FiringOptions) {
   let forgetAt = 0;
+  /** Those that were left to other replicas, and until when. */
+  const passed = new Map<string, number>();
 
-  const fire = async ({ id, name, input }: Schedule, how: StartHow): Promise<Fired> => {
+  const fire = async ({ id, name, input }: Schedule, how: StartHow, look = lookForRollout): Promise<Fired> => {
     const at = clock.now();
     try {
       const started = await start(name, decode(input), how);
       const runId = 'runId' in started ? started.runId : null;
       return { note: { at, runId, triggerId: 'triggerId' in started ? started.triggerId : null } };
     } catch (error) {
-      // Looked at now: the other replica may have come since the last look, and be the one that has it.
-      const isLeft = error instanceof BoxError && OF_OTHER_CODE.includes(error.code) && (await lookForRollout());
+      const isLeft = error instanceof BoxError && OF_OTHER_CODE.includes(error.code) && (await look());
       if (isLeft) log.info('A recurring job is left to a replica that has its workflow.', { job: id });
       else log.error('A recurring job could not start its workflow.', { job: id, error });
       return { note: { at, runId: null, error: encodeError(error) }, error, isLeft };
@@ -80,30 +86,48 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
     return error !== undefined && isPassing(error) ? now + AGAIN_MS : null;
   };
 
-  const fireOne = async (schedule: Schedule): Promise<void> => {
+  /** Moves it on. What has changed its times meanwhile has left it due: it fires next by those. */
+  const moveOn = async (schedule: Schedule, nextAt: number, fired: Fired): Promise<void> => {
+    if (await schedules.advance(schedule.id, nextAt, nextOf(schedule, fired), fired.note, schedule)) return;
+    const changed = await schedules.find(schedule.id);
+    if (changed?.nextAt === nextAt)
+      await schedules.advance(schedule.id, nextAt, nextOf(changed, fired), fired.note, changed);
+  };
+
+  /** Answers what is left to the other replicas. */
+  const fireOne = async (schedule: Schedule, look: () => Promise<boolean>): Promise<LeftSchedule[]> => {
     const { id, cron, nextAt, createdAt } = schedule;
-    if (nextAt === null) return;
+    if (nextAt === null) return [];
     // The start comes first and carries what fires as its key: a crash in between, or another replica that fires the
     // same time, starts nothing twice.
     const armedBy = readArmedBy(schedule);
-    const fired = await fire(schedule, {
+    const how = {
       idempotencyKey: `job:${id}:${cron === null ? `once:${createdAt}` : nextAt}`,
       ...(armedBy.length === 0 ? {} : { armedBy }),
-    });
+    };
+    const fired = await fire(schedule, how, look);
     // Another box starts it, or this one once it is back.
-    if (fired.error instanceof BoxError && fired.error.code === 'shutting_down') return;
-    // It stays due. Whoever is first after the time it is held tries it.
-    if (fired.isLeft) return;
-    await schedules.advance(id, nextAt, nextOf(schedule, fired), fired.note);
+    if (fired.error instanceof BoxError && fired.error.code === 'shutting_down') return [];
+    if (!fired.isLeft) await moveOn(schedule, nextAt, fired);
+    // It stays due, and is passed over first: given back, it could be taken here again.
+    if (!fired.isLeft || passed.size >= MOST_PASSED) return [];
+    passed.set(id, clock.now() + PASS_MS);
+    return [{ id, expected: nextAt, error: encodeWait(schedule, fired.error as BoxError) }];
   };
 
   return {
     fire,
     /** `isDue`: the journal has some whose time has come. */
     async fireDue(isDue = true): Promise<void> {
+      for (const [id, until] of passed) if (until <= clock.now()) passed.delete(id);
       for (let isMore = isDue; isMore;) {
-        const taken = await schedules.takeDue(FIRE_BATCH, HOLD_MS);
-        const failed = (await Promise.allSettled(taken.map(fireOne))).find(({ status }) => status === 'rejected');
+        const taken = await schedules.takeDue(FIRE_BATCH, HOLD_MS, [...passed.keys()]);
+        // Looked at once a batch, and by the first that is refused: the other replica may have come since the last look.
+        let looked: Promise<boolean> | undefined;
+        const look = (): Promise<boolean> => (looked ??= lookForRollout());
+        const fired = await Promise.allSettled(taken.map((schedule) => fireOne(schedule, look)));
+        await schedules.giveBack(fired.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])));
+        const failed = fired.find(({ status }) => status === 'rejected');
         if (failed?.status === 'rejected') throw failed.reason as Error;
         isMore = taken.length === FIRE_BATCH;
       }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Firing, Schedule } from '../engine/journal/schedules.ts';
 import { decode } from '../engine/serialize.ts';
 import { toIso, toShownValue } from '../json-value.ts';
+import { findWait, isWait } from './wait.ts';
 
 const JobError = z.object({ code: z.string(), message: z.string() });
 
@@ -15,6 +16,9 @@ export const Job = z.object({
   input: z.unknown(),
   isPaused: z.boolean(),
   nextFireAt: z.iso.datetime().nullable().describe('Null while paused, and once it has fired its one time'),
+  waitingFor: JobError.nullable().describe(
+    'Why it is due and has fired nowhere yet: no replica that is up can start it',
+  ),
   lastFiredAt: z.iso.datetime().nullable(),
   lastRunId: z.string().nullable(),
   lastOutcome: z.string().nullable().describe('Status of the run it last started; `refused`: nothing was started'),
@@ -36,8 +40,10 @@ export const JobDetail = Job.extend({
 });
 export type JobDetail = z.infer<typeof JobDetail>;
 
-export function toJob(schedule: Schedule): Job {
+/** @param now by the clock of the store */
+export function toJob(schedule: Schedule, now: number): Job {
   const { id, name, origin, cron, timeZone, input, isPaused, nextAt, lastAt, lastRunId, lastStatus } = schedule;
+  const lastError = toJobError(schedule.lastError);
   return {
     id,
     workflow: name,
@@ -47,33 +53,34 @@ export function toJob(schedule: Schedule): Job {
     input: toShownValue(input),
     isPaused,
     nextFireAt: isPaused || nextAt === null ? null : toIso(nextAt),
+    waitingFor: findWait(schedule, now) ?? null,
     lastFiredAt: lastAt === null ? null : toIso(lastAt),
     lastRunId,
-    lastOutcome: outcomeOf(lastStatus, schedule.lastError),
-    lastError: toJobError(schedule.lastError),
+    lastOutcome: outcomeOf(lastStatus, lastError),
+    lastError,
   };
 }
 
-export function toJobDetail(schedule: Schedule, firings: readonly Firing[]): JobDetail {
+export function toJobDetail(schedule: Schedule, firings: readonly Firing[], now: number): JobDetail {
   return {
-    ...toJob(schedule),
-    firings: firings.map(({ at, runId, status, error }) => ({
-      at: toIso(at),
-      runId,
-      outcome: outcomeOf(status, error),
-      error: toJobError(error),
-    })),
+    ...toJob(schedule, now),
+    firings: firings.map(({ at, runId, status, error: text }) => {
+      const error = toJobError(text);
+      return { at: toIso(at), runId, outcome: outcomeOf(status, error), error };
+    }),
   };
 }
 
 // --- internal ---
 
-function outcomeOf(status: string | null, error: string | null): string | null {
+function outcomeOf(status: string | null, error: object | null): string | null {
   return error === null ? status : 'refused';
 }
 
 function toJobError(text: string | null): z.infer<typeof JobError> | null {
   if (text === null) return null;
-  const { code = 'internal', message } = decode(text) as { code?: string; message: string };
+  const error = decode(text);
+  if (isWait(error)) return null;
+  const { code = 'internal', message } = error as { code?: string; message: string };
   return { code, message };
 }

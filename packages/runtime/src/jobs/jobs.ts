@@ -38,9 +38,10 @@ export interface Jobs {
   unschedule(id: string): Promise<boolean>;
   /**
    * Makes the declared timers those the workflows declare. A workflow that does not load keeps the timers it had, and while
-   * another replica has other code none is removed: which of the two is newer is not known here.
+   * another replica has other code none is removed: which of the two is newer is not known here. `again`: this process has done
+   * it before. What the same code has declared since stays: a replica with other variables has other timers.
    */
-  reconcile(declared: DeclaredSchedules[]): Promise<void>;
+  reconcile(declared: DeclaredSchedules[], how?: { again?: boolean }): Promise<void>;
   /** Starts what is due. A time that was missed while no box ran is made up for once, not once for each miss. */
   fireDue(isDue?: boolean): Promise<void>;
 }
@@ -49,6 +50,8 @@ export interface DeclaredSchedules {
   name: string;
   /** Undefined: the workflow does not load. */
   schedules: ScheduleDeclaration[] | undefined;
+  /** The code that declares them. Undefined: the workflow does not load. */
+  codeHash: string | undefined;
 }
 
 export interface JobsOptions {
@@ -77,11 +80,14 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       const after = cursor === undefined ? {} : { after: parseIdCursor(cursor) };
       const found = await schedules.list(filter, { limit: limit + 1, ...after });
       const last = found.length > limit ? found[limit - 1] : undefined;
-      return { items: found.slice(0, limit).map(toJob), nextCursor: last ? toIdCursor(last.id) : null };
+      return {
+        items: found.slice(0, limit).map((schedule) => toJob(schedule, clock.now())),
+        nextCursor: last ? toIdCursor(last.id) : null,
+      };
     },
     async find(id) {
       const schedule = await schedules.find(id);
-      return schedule && toJobDetail(schedule, await schedules.listFirings(id));
+      return schedule && toJobDetail(schedule, await schedules.listFirings(id), clock.now());
     },
     async setPaused(id, isPaused, caller) {
       const schedule = await get(id);
@@ -91,7 +97,7 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       // Resumed elsewhere it is no model's doing any more, whoever had armed it.
       const armedBy = caller?.via ? toArmedBy([toStartedBy(caller), ...readArmedBy(schedule)]) : null;
       await schedules.setPaused(id, isPaused, next, armedBy);
-      return toJob(await get(id));
+      return toJob(await get(id), clock.now());
     },
     async run(id, { caller, idempotencyKey: key } = {}) {
       const schedule = await get(id);
@@ -101,7 +107,7 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       });
       await schedules.noteFiring(id, fired.note);
       if (fired.error) throw fired.error;
-      return toJob(await get(id));
+      return toJob(await get(id), clock.now());
     },
     async delete(id) {
       const { origin, name } = await get(id);
@@ -118,14 +124,16 @@ export function createJobs({ journal, engine, log, start, check }: JobsOptions):
       const schedule = await schedules.find(id);
       return schedule?.origin === 'made' && schedules.remove(id);
     },
-    async reconcile(declared) {
+    async reconcile(declared, { again = false } = {}) {
       const now = clock.now();
       const broken = new Set(declared.flatMap(({ name, schedules: list }) => (list ? [] : name)));
       for (let tries = 0; tries < RECONCILE_TRIES; tries++) {
         const known = await schedules.listDeclared();
-        const wanted = declared.flatMap(({ name, schedules: list = [] }) => {
+        const wanted = declared.flatMap(({ name, schedules: list = [], codeHash }) => {
           const own = known.filter((timer) => timer.name === name);
-          return toDeclared({ name, schedules: list }, own, now);
+          const there = own.filter(({ isGone }) => !isGone);
+          if (again && there.length > 0 && there.every((timer) => timer.codeHash === codeHash)) return there;
+          return toDeclared({ name, schedules: list, codeHash }, own, now);
         });
         const ids = new Set(wanted.map(({ id }) => id));
         const byId = new Map(known.map((timer) => [timer.id, timer]));

@@ -1,7 +1,13 @@
 import { checkMembers } from '../definition-checks.ts';
 
 /** What a receiver can be notified of. */
-export const NOTIFY_EVENTS = ['run.failed', 'run.poisoned', 'run.blocked', 'approval.asked'] as const;
+export const NOTIFY_EVENTS = [
+  'run.failed',
+  'run.poisoned',
+  'run.blocked',
+  'run.waiting_for_code',
+  'approval.asked',
+] as const;
 export type NotifyEvent = (typeof NOTIFY_EVENTS)[number];
 
 /** Who is notified, over HTTP, of runs that stop and of approvals that are asked for. */

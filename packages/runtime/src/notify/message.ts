@@ -7,7 +7,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { toIso } from '../json-value.ts';
 import { COPILOT_AGENT } from '../manifest.ts';
 import type { Mask } from '../mask.ts';
-import { toStoppedRun } from '../runs/stopped.ts';
+import { toCodeStop, toStoppedRun } from '../runs/stopped.ts';
 import type { NotifyEvent, Receiver } from './config.ts';
 
 /** What a receiver is posted. */
@@ -35,7 +35,8 @@ export async function findMessage(notice: Notice, sources: MessageSources): Prom
     const data = await describeApproval(notice, run, sources);
     return data && { type: notice.topic, timestamp, data };
   }
-  const { type, data } = describeStop(notice, run, sources);
+  const describe = notice.topic === 'run.waiting_for_code' ? describeCodeWait : describeStop;
+  const { type, data } = describe(notice, run, sources);
   return { type, timestamp, data };
 }
 
@@ -73,6 +74,14 @@ function describeStop(notice: Notice, run: RunRow, { mask, url }: MessageSources
   const type = status === 'blocked' || notice.topic === 'run.blocked' ? 'run.blocked' : typeOf(code);
   const endedAt = run.endedAt === null ? null : toIso(run.endedAt);
   return { type, data: { ...facts, status, error: { code, message }, endedAt } } as const;
+}
+
+function describeCodeWait(_: Notice, run: RunRow, { mask, url }: MessageSources) {
+  const stopped = toCodeStop(run, mask);
+  // It may have its code by now: what was noted is sent all the same.
+  const error = stopped ? { code: stopped.code, message: stopped.message } : null;
+  const data = { ...factsOf(run, url()), status: 'waiting', error, endedAt: null };
+  return { type: 'run.waiting_for_code', data } as const;
 }
 
 function typeOf(code: string): 'run.failed' | 'run.poisoned' {

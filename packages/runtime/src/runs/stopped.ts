@@ -29,6 +29,14 @@ export function toStoppedRun(
   return status === 'blocked' ? toHeldUpRun(run, status, mask) : undefined;
 }
 
+/** What a run says of itself that waits for code it cannot have. Undefined: it does not, or has been tried twice at most. */
+export function toCodeStop(
+  run: Pick<RunRow, 'runId' | 'kind' | 'name' | 'status' | 'waitingFor'>,
+  mask: Mask,
+): StoppedRun | undefined {
+  return run.status === 'waiting' && codeOfWait(run) !== undefined ? toHeldUpRun(run, 'waiting', mask) : undefined;
+}
+
 /** Notifies of runs that stop, other than failures below another run: that one says what it makes of them. */
 export function createStopObserver(notify: (run: StoppedRun) => void, mask: Mask): Observer {
   return {
@@ -37,7 +45,7 @@ export function createStopObserver(notify: (run: StoppedRun) => void, mask: Mask
     appended() {},
     blocked: (run) => notify(toHeldUpRun(run, 'blocked', mask)),
     waiting(run) {
-      if (isCodeNotKept(run)) notify(toHeldUpRun(run, 'waiting', mask));
+      if (codeOfWait(run) === 'code_not_kept') notify(toHeldUpRun(run, 'waiting', mask));
     },
     ended(run) {
       const stopped = run.status === 'failed' && run.parentRunId === null ? toStoppedRun(run, mask) : undefined;
@@ -115,9 +123,9 @@ function adviceFor({ runId, status }: Pick<StoppedRun, 'runId' | 'status'>): str
 }
 
 /** The kind of wait stands first in the text. Most waits are none of this kind, and are not parsed. */
-function isCodeNotKept({ waitingFor }: Pick<RunRow, 'waitingFor'>): boolean {
-  if (!waitingFor?.startsWith('{"type":"code"')) return false;
-  return (JSON.parse(waitingFor) as { code?: string }).code === 'code_not_kept';
+function codeOfWait({ waitingFor }: Pick<RunRow, 'waitingFor'>): string | undefined {
+  if (!waitingFor?.startsWith('{"type":"code"')) return undefined;
+  return (JSON.parse(waitingFor) as { code?: string }).code;
 }
 
 function toHeldUpRun(

@@ -4,15 +4,33 @@ import { formatProblem } from '../../terminal/format.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import type { Style } from '../../terminal/style.ts';
 import { formatTable } from '../../terminal/table.ts';
+import type { Marker } from './markers.ts';
 import type { Column } from '../../terminal/table.ts';
 import { wrapText } from '../../terminal/wrap.ts';
 
 export type UpgradeAnswer = OperationOutput<'upgrade.check'>;
 
-/** The counts by workflow, each place at which the code stops, and the runs that stop at none. */
-export function formatUpgrade(
+export interface UpgradeShown {
+  problems: readonly Problem[];
+  unneeded: readonly Marker[];
+  isApplied: boolean;
+  isOne: boolean;
+}
+
+/** The counts by workflow, each place at which the code stops, the runs that stop at none, and what code no run needs. */
+export function formatUpgrade(answer: UpgradeAnswer, shown: UpgradeShown, style: Style): string {
+  const lines = shown.unneeded.map(({ change, file, line }) => {
+    const text = `${file}:${line}: No open run needs svc.version('${change}') any more: delete the call and its old branch.`;
+    return wrapText(toPlainText(text), style);
+  });
+  return [formatRuns(answer, shown, style), ...(lines.length > 0 ? [''] : []), ...lines].join('\n');
+}
+
+// --- internal ---
+
+function formatRuns(
   { items, counts }: UpgradeAnswer,
-  { problems, isApplied, isOne }: { problems: readonly Problem[]; isApplied: boolean; isOne: boolean },
+  { problems, isApplied, isOne }: UpgradeShown,
   style: Style,
 ): string {
   if (items.length === 0) return isOne ? 'The run is not open.' : 'Every open run has the newest code.';
@@ -27,8 +45,6 @@ export function formatUpgrade(
     ),
   ].join('\n');
 }
-
-// --- internal ---
 
 const MOST_SHOWN = 20;
 

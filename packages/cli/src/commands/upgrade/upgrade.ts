@@ -5,6 +5,7 @@ import { EXIT, usageError } from '../../errors.ts';
 import { findWholeId } from '../../operate/short-id.ts';
 import { answerOf } from '../../payload/payload.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
+import { findUnneeded } from './markers.ts';
 import { formatUpgrade } from './print.ts';
 import type { UpgradeAnswer } from './print.ts';
 import { toStopProblems } from './stops.ts';
@@ -28,11 +29,15 @@ export const upgrade = defineVerb({
     const filter = { ...(name === undefined ? {} : { name }), ...(runId === undefined ? {} : { run: runId }) };
     context.progress(apply ? 'Moving runs …' : 'Checking runs …');
     const answer = await readAll(client, filter, apply);
-    const problems = await toStopProblems(answer.items, findProject(context.cwd));
+    const root = findProject(context.cwd);
+    const problems = await toStopProblems(answer.items, root);
+    // Of one run alone nothing follows for the others.
+    const unneeded = apply || runId !== undefined ? [] : await findUnneeded(client, root, name);
     const isBroken = !apply && answer.items.some(({ outcome }) => outcome === 'stops');
     return {
       data: answer,
-      human: (style) => formatUpgrade(answer, { problems, isApplied: apply, isOne: runId !== undefined }, style),
+      human: (style) =>
+        formatUpgrade(answer, { problems, unneeded, isApplied: apply, isOne: runId !== undefined }, style),
       ...(isBroken ? { hint: STAY } : {}),
       closed: Promise.resolve(isBroken ? EXIT.generic : EXIT.ok),
     };

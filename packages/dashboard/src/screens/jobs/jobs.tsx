@@ -62,7 +62,12 @@ const COLUMNS: readonly Column<Job>[] = [
   { title: 'When', cell: (job) => <When job={job} /> },
   {
     title: 'Next',
-    cell: ({ isPaused, nextFireAt }) => (isPaused ? <Badge tone="warn">paused</Badge> : <Time at={nextFireAt} />),
+    cell: ({ isPaused, nextFireAt, waitingFor }) => (
+      <>
+        {isPaused ? <Badge tone="warn">paused</Badge> : <Time at={nextFireAt} />}
+        {waitingFor && <bdi className="block max-w-96 text-xs wrap-anywhere text-bad">{waitingFor.message}</bdi>}
+      </>
+    ),
   },
   { title: 'Last', wide: true, cell: (job) => <Last job={job} /> },
 ];

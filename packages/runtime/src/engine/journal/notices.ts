@@ -1,5 +1,5 @@
 /** What is noted for those outside, in the commit that made it so. */
-export const NOTICE_TOPICS = ['run.failed', 'run.blocked', 'approval.asked'] as const;
+export const NOTICE_TOPICS = ['run.failed', 'run.blocked', 'run.waiting_for_code', 'approval.asked'] as const;
 export type NoticeTopic = (typeof NOTICE_TOPICS)[number];
 
 export interface Notice {
@@ -53,8 +53,9 @@ export interface Attempted {
 }
 
 /**
- * What others are to be notified of, and what was sent. A run that fails or is blocked and an approval that is asked for leave a
- * notice in their own commit, while their topic is listened to. Failures below another run leave none.
+ * What others are to be notified of, and what was sent. A run that fails, is blocked or waits for its code and an approval that is
+ * asked for leave a notice in their own commit, while their topic is listened to. Failures below another run leave none, and a run
+ * that waits for its code leaves one, until it has waited for something else.
  */
 export interface NoticeStore {
   /** From here on these are noted, and no others. None: what was noted is forgotten. */

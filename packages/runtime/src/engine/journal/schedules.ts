@@ -13,7 +13,7 @@ export interface Schedule {
   nextAt: number | null;
   isPaused: boolean;
   origin: 'declared' | 'made';
-  /** What it was made from: the same again changes nothing. */
+  /** Of one that code made, what it was made from: the same again changes nothing. Of a declared one, the code that did. */
   digest: string;
   /** Who has armed or resumed it over MCP, as JSON text; null: neither was asked for there. */
   armedBy: string | null;
@@ -26,7 +26,13 @@ export interface Schedule {
   lastError: string | null;
 }
 
-export type DeclaredSchedule = Pick<Schedule, 'id' | 'name' | 'timeZone' | 'input'> & { cron: string; nextAt: number };
+export type DeclaredSchedule = Pick<Schedule, 'id' | 'name' | 'timeZone' | 'input'> & {
+  cron: string;
+  nextAt: number;
+  /** The code that declares it. Default: '', which is no code. */
+  codeHash?: string;
+};
+export type ScheduleTimes = Pick<Schedule, 'cron' | 'timeZone'>;
 export type MadeSchedule = Pick<Schedule, 'id' | 'name' | 'cron' | 'timeZone' | 'input' | 'digest'> & {
   nextAt: number;
   /** Default: null. */
@@ -39,6 +45,13 @@ export interface NewFiring {
   runId: string | null;
   triggerId?: string | null;
   error?: string | null;
+}
+
+/** A timer that one replica leaves to the others. */
+export interface LeftSchedule {
+  id: string;
+  expected: number;
+  error: string;
 }
 
 export interface Firing {
@@ -54,20 +67,34 @@ export interface ScheduleStore {
   find(id: string): Promise<Schedule | undefined>;
   /**
    * Makes the declared schedules those given: new ones with their `nextAt`, changed ones (cron, zone or input) with the
-   * new `nextAt`, unchanged ones as they are (pause, last and next kept). Others are gone: no list has them and they do not
-   * fire, but declared again they have their pause. Those that code made stay. False: what is stored under one of the ids
-   * by now is another timer.
+   * new `nextAt` unless they are due, unchanged ones as they are (pause, last and next kept). Others are gone: no list has
+   * them and they do not fire, but declared again they have their pause. Those that code made stay. False: what is stored
+   * under one of the ids by now is another timer.
    */
   reconcile(schedules: DeclaredSchedule[]): Promise<boolean>;
   /** Every declared schedule, also those that are gone. */
-  listDeclared(): Promise<(DeclaredSchedule & { isGone: boolean })[]>;
+  listDeclared(): Promise<(Required<DeclaredSchedule> & { isGone: boolean })[]>;
   /** Arms a timer. One of the same id and digest stays as it is, also when it has fired; of another digest is replaced. */
   make(schedule: MadeSchedule): Promise<Schedule>;
   remove(id: string): Promise<boolean>;
-  /** Takes those that are not paused and due, earliest first, for so long: until then, or `advance`, no other process gets them. */
-  takeDue(limit: number, holdMs: number): Promise<Schedule[]>;
-  /** Moves `nextAt` on if it still is `expected`: one of many replicas gets true. */
-  advance(id: string, expected: number, nextAt: number | null, fired: NewFiring): Promise<boolean>;
+  /**
+   * Takes those that are not paused and due, earliest first, for so long: until then, `giveBack` or `advance`, no other process
+   * gets them. `passed`: ids that are left to others.
+   */
+  takeDue(limit: number, holdMs: number, passed?: readonly string[]): Promise<Schedule[]>;
+  /** Those that still are due at `expected` are due for others at once; `error`, as codec text, is why it has not fired yet. */
+  giveBack(left: readonly LeftSchedule[]): Promise<void>;
+  /**
+   * Moves `nextAt` on if it still is `expected`, and its times still are these, where they are given: one of many replicas gets
+   * true.
+   */
+  advance(
+    id: string,
+    expected: number,
+    nextAt: number | null,
+    fired: NewFiring,
+    times?: ScheduleTimes,
+  ): Promise<boolean>;
   /** A firing outside of the schedule. What it started is noted once. */
   noteFiring(id: string, fired: NewFiring): Promise<void>;
   /** Newest first; the last 20 are kept. */

@@ -19,7 +19,10 @@ export function toCodeRetry(run: RunRow, error: unknown, now: number): Append {
   const { type, tries = 0 } = JSON.parse(run.waitingFor ?? '{}') as { type?: string; tries?: number };
   const failed = type === 'code' ? tries + 1 : 1;
   const wakeAt = now + Math.min(MOST_MS, RETRY_MS * 2 ** (failed - 1));
-  return park(run, { wakeAt, waitingFor: { type: 'code', message: toText(error), tries: failed, ...lastWaitOf(run) } });
+  // What passes by itself is of no interest to those outside.
+  const code = failed < NOTED_TRIES ? {} : { code: 'code_unavailable' as const };
+  const message = toText(error);
+  return park(run, { wakeAt, waitingFor: { type: 'code', ...code, message, tries: failed, ...lastWaitOf(run) } });
 }
 
 /** What its code waits for, as it was last recorded; empty: nothing is. */
@@ -35,11 +38,14 @@ export function lastWaitOf({ waitingFor }: Pick<RunRow, 'waitingFor'>): { was?: 
 const RETRY_MS = 5_000;
 const MOST_MS = 60_000;
 
+/** After so many, some 15 seconds, a run has a `code`, which those are notified of who want to be. */
+const NOTED_TRIES = 3;
+
 interface CodeWait {
-  /** First in the text: statements look for it there. */
+  /** First in the text, with the `code` behind it: statements and triggers look for them there. */
   type: 'code';
   message: string;
-  code?: CodeNotKeptError['code'];
+  code?: CodeNotKeptError['code'] | 'code_unavailable';
   codeHash?: string | null;
   tries?: number;
   was?: LastWait;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { NOTICE_TOPICS } from '../../journal/notices.ts';
 import type { Notice } from '../../journal/notices.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { newAppend, newRun } from './records.ts';
-import { start, write } from './world.ts';
+import { claim, start, write } from './world.ts';
 import type { World } from './world.ts';
 
 export function describeNotices(world: World): void {
@@ -48,6 +49,34 @@ export function describeNotices(world: World): void {
       expect(shownOf(await store().listNotices(10))).toEqual([['approval.asked', asking.runId, 'ask']]);
       await store().listen([]);
       expect(await store().look()).toMatchObject({ hasNotices: false, nextAt: null });
+    });
+
+    test('a run that waits for its code leaves one, however often it is tried, until it has waited for something else', async () => {
+      const { journal } = world;
+      await store().listen(NOTICE_TOPICS);
+      let run = await start(journal, newRun());
+      const park = async (waitingFor: object) => {
+        await write(journal, run, 0, {
+          status: 'waiting',
+          waitingFor: JSON.stringify(waitingFor),
+          wakeAt: 1,
+          release: true,
+        });
+        [run] = (await claim(journal)) as [RunRow];
+        return (await store().listNotices(10)).length;
+      };
+      expect([
+        await park({ type: 'code', message: 'once' }),
+        await park({ type: 'code', code: 'code_unavailable', message: 'thrice' }),
+        await park({ type: 'code', code: 'code_unavailable', message: 'again' }),
+        await park({ type: 'code', code: 'code_not_kept', message: 'gone' }),
+        await park({ type: 'hook', step: '0' }),
+        await park({ type: 'code', code: 'code_not_kept', message: 'gone' }),
+      ]).toEqual([0, 1, 1, 1, 1, 2]);
+      expect((await store().listNotices(10)).map(({ topic, runId }) => [topic, runId])).toEqual([
+        ['run.waiting_for_code', run.runId],
+        ['run.waiting_for_code', run.runId],
+      ]);
     });
 
     test('become deliveries in one commit, and the same ones only once', async () => {

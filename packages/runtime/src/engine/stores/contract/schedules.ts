@@ -37,16 +37,71 @@ export function describeSchedules(world: World): void {
       expect(await schedules.list()).toStrictEqual(before);
     });
 
-    test.each([{ cron: '1 * * * *' }, { timeZone: 'UTC' }, { input: '[2]' }])(
-      'a changed one has the new next: %o',
-      async (change) => {
-        const { schedules } = world.journal;
-        await schedules.reconcile([given('a:0')]);
-        await schedules.advance('a:0', 1_000, 5_000, { at: 1_001, runId: null });
-        await schedules.reconcile([given('a:0', { ...change, nextAt: 9_000 })]);
-        expect(await find(world.journal, 'a:0')).toMatchObject({ ...change, nextAt: 9_000, lastAt: 1_001 });
-      },
-    );
+    const changes = [{ cron: '1 * * * *' }, { timeZone: 'UTC' }, { input: '[2]' }];
+    test.each(changes)('a changed one has the new next: %o', async (change) => {
+      const { schedules } = world.journal;
+      const later = (await world.journal.now()) + 3_600_000;
+      await schedules.reconcile([given('a:0')]);
+      await schedules.advance('a:0', 1_000, later, { at: 1_001, runId: null });
+      await schedules.reconcile([given('a:0', { ...change, nextAt: 9_000 })]);
+      expect(await find(world.journal, 'a:0')).toMatchObject({ ...change, nextAt: 9_000, lastAt: 1_001 });
+    });
+
+    test.each(changes)('a changed one that is due stays due, also in the hand of a replica: %o', async (change) => {
+      const { schedules } = world.journal;
+      const later = (await world.journal.now()) + 3_600_000;
+      await schedules.reconcile([given('a:0')]);
+      await schedules.reconcile([given('a:0', { ...change, nextAt: later })]);
+      expect(await find(world.journal, 'a:0')).toMatchObject({ ...change, nextAt: 1_000 });
+      expect(await schedules.takeDue(9, 60_000)).toMatchObject([{ ...change, nextAt: 1_000 }]);
+      await schedules.reconcile([given('a:0', { nextAt: later })]);
+      expect(await find(world.journal, 'a:0')).toMatchObject({ nextAt: 1_000 });
+      // Declared again after it was gone, it makes up for nothing.
+      await schedules.reconcile([]);
+      await schedules.reconcile([given('a:0', { ...change, nextAt: later })]);
+      expect(await find(world.journal, 'a:0')).toMatchObject({ nextAt: later });
+    });
+
+    test('one whose times have changed since it was taken does not move on by those it had', async () => {
+      const { schedules } = world.journal;
+      await schedules.reconcile([given('a:0')]);
+      const was = { cron: '* * * * *', timeZone: null };
+      const advance = (times: typeof was) => schedules.advance('a:0', 1_000, 2_000, { at: 1, runId: 'r' }, times);
+      expect(await advance({ ...was, cron: '1 * * * *' })).toBe(false);
+      await schedules.reconcile([given('a:0', { timeZone: 'UTC' })]);
+      expect(await advance(was)).toBe(false);
+      expect(await find(world.journal, 'a:0')).toMatchObject({ nextAt: 1_000, lastRunId: null });
+      await schedules.reconcile([given('a:0')]);
+      expect(await advance(was)).toBe(true);
+    });
+
+    test('one that is given back is due at once for others, and says why; whoever gave it back can pass over it', async () => {
+      const { schedules } = world.journal;
+      await schedules.reconcile([given('a:0'), given('b:0')]);
+      await schedules.takeDue(9, 60_000);
+      await schedules.giveBack([]);
+      await schedules.giveBack([{ id: 'a:0', expected: 999, error: '[1]' }]);
+      expect(await schedules.takeDue(9, 60_000)).toEqual([]);
+      await schedules.giveBack([
+        { id: 'a:0', expected: 1_000, error: '[1]' },
+        { id: 'x:0', expected: 1_000, error: '[2]' },
+      ]);
+      expect(await find(world.journal, 'a:0')).toMatchObject({ nextAt: 1_000, lastAt: null, lastError: '[1]' });
+      expect(await schedules.listFirings('a:0')).toEqual([]);
+      expect(await schedules.takeDue(9, 60_000, ['a:0', 'c:0'])).toEqual([]);
+      expect(await schedules.takeDue(9, 60_000, ['c:0'])).toMatchObject([{ id: 'a:0' }]);
+      await schedules.advance('a:0', 1_000, 2_000, { at: 1, runId: null });
+      expect(await find(world.journal, 'a:0')).toMatchObject({ lastError: null });
+    });
+
+    test('each names the code that declared it last', async () => {
+      const { schedules } = world.journal;
+      const codesOf = async () => (await schedules.listDeclared()).map(({ codeHash }) => codeHash);
+      await schedules.reconcile([given('a:0', { codeHash: 'old' }), given('b:0')]);
+      expect(await codesOf()).toEqual(['old', '']);
+      await schedules.reconcile([given('a:0', { codeHash: 'new' }), given('b:0', { codeHash: 'new' })]);
+      expect(await codesOf()).toEqual(['new', 'new']);
+    });
 
     test('others are gone, and reconciling none removes all', async () => {
       const { schedules } = world.journal;

@@ -346,6 +346,21 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
   -- What lists read in the place of a detail that is large.
   alter table ${schema}.hooks add column if not exists brief text;
   `,
+  (schema: string): string => `
+  -- A run that waits for its code is noted once, however often it is tried in between: code-waits.ts.
+  create or replace function ${schema}.note_code() returns trigger language plpgsql as $note$
+    begin
+      insert into ${schema}.notices (topic, run_id, mark, at)
+        select topic, new.run_id, new.epoch::text, ${NOW} from ${schema}.notice_topics where topic = 'run.waiting_for_code';
+      return null;
+    end
+  $note$;
+  drop trigger if exists notices_of_code on ${schema}.runs;
+  create trigger notices_of_code after update of waiting_for on ${schema}.runs for each row
+    when (new.status = 'waiting' and new.waiting_for like '{"type":"code","code":%'
+      and (old.waiting_for is null or old.waiting_for not like '{"type":"code","code":%'))
+    execute function ${schema}.note_code();
+  `,
 ];
 
 /** The schema this build works on. */

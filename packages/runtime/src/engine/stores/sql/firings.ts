@@ -1,18 +1,20 @@
 import { createGroupCommit } from '../../group-commit.ts';
 import type { GroupCommit } from '../../group-commit.ts';
-import type { NewFiring } from '../../journal/schedules.ts';
+import type { LeftSchedule, NewFiring, ScheduleTimes } from '../../journal/schedules.ts';
 import { toStored } from './rows.ts';
 import type { StoredValue } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
-/** A schedule moves on, if it is where it is expected. */
+/** A schedule moves on, if it is where it is expected, and fires when it is expected to. */
 export interface Advance {
   id: string;
   expected: number;
   nextAt: number | null;
   fired: NewFiring;
+  /** Undefined: whatever they are. */
+  times: ScheduleTimes | undefined;
 }
 
 export const KEPT_FIRINGS = 20;
@@ -28,12 +30,22 @@ export function createAdvances({
     // In one order: another replica may move the same ones.
     const sorted = given.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     const moved = await query(
-      `with moves (move_id, expected, moved_to, fired_at, fired_run, fired_trigger, fired_error) as (
+      `with moves (move_id, expected, moved_to, fired_at, fired_run, fired_trigger, fired_error,
+        of_any, of_cron, of_zone) as (
         ${valuesOf(sorted.length, MOVE)})
       update ${schedules} set next_at = moved_to, taken_until = null, last_at = fired_at, last_run_id = fired_run,
         last_trigger_id = fired_trigger, last_error = fired_error
-      from moves where id = move_id and next_at = expected returning id, cron`,
-      sorted.flatMap(({ id, expected, nextAt, fired }) => [toStoredText(id), expected, nextAt, ...toFields(fired)]),
+      from moves where id = move_id and next_at = expected
+        and (of_any = 1 or (cron is not distinct from of_cron and time_zone is not distinct from of_zone)) returning id, cron`,
+      sorted.flatMap(({ id, expected, nextAt, fired, times }) => [
+        toStoredText(id),
+        expected,
+        nextAt,
+        ...toFields(fired),
+        Number(times === undefined),
+        toStored(times?.cron),
+        toStored(times?.timeZone),
+      ]),
     );
     const crons = new Map(moved.map(({ id, cron }) => [fromStoredText(id as string), cron]));
     const fired = sorted.filter(({ id }) => crons.has(id));
@@ -61,13 +73,22 @@ export function firingStatements({ schedules, firings }: Tables, id: string, fir
   ];
 }
 
+/** Of no more than a few thousand. */
+export function giveBackStatement({ schedules }: Tables, left: readonly LeftSchedule[]): Statement {
+  return [
+    `with given_back (back_id, expected, why) as (${valuesOf(left.length, ['text', 'bigint', 'text'])})
+    update ${schedules} set taken_until = null, last_error = why from given_back where id = back_id and next_at = expected`,
+    left.flatMap(({ id, expected, error }) => [toStoredText(id), expected, toStoredText(error)]),
+  ];
+}
+
 // --- internal ---
 
 /** SQLite takes some 32,000 parameters, Postgres 65,000. */
 const MOST = 500;
 
 const FIRING = ['bigint', 'text', 'text', 'text', 'text'];
-const MOVE = ['text', 'bigint', 'bigint', 'bigint', 'text', 'text', 'text'];
+const MOVE = ['text', 'bigint', 'bigint', 'bigint', 'text', 'text', 'text', 'bigint', 'text', 'text'];
 
 /** Rows of parameters of these types. */
 function valuesOf(count: number, types: string[]): string {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWhen, realServers } from '../../../../test/require.ts';
 import type { SqlClient } from '../../../stores/sql.ts';
+import type { CodeStore } from '../../journal/code.ts';
 import type { RunFilter } from '../../journal/reading.ts';
 import { createDatabase, openPgClient } from '../_clients.ts';
 import { createCodeStore } from './code.ts';
@@ -86,6 +87,15 @@ describe('SQLite', () => {
     expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(/SEARCH runs USING .*INDEX runs_by_end/)]);
   });
 
+  test('finds the runs that wait for their code among those that wait', async () => {
+    for (const [text, params] of await askForWaits(createSqliteStatements(db, {} as never, () => 0))) {
+      const plan = db.prepare<{ detail: string }>(`explain query plan ${text}`).all(...params);
+      const lines = plan.map(({ detail }) => detail).join('\n');
+      expect(lines).toMatch(/SEARCH runs USING INDEX runs_(by_state|free)/);
+      expect(lines).not.toContain('SCAN runs');
+    }
+  });
+
   test('finds the code of open runs without those that have ended', async () => {
     const asked = await askForOpenCodes(createSqliteStatements(db, {} as never, () => 0));
     for (const [text, params] of asked) {
@@ -130,6 +140,15 @@ describeWhen(realServers.database, 'Postgres', (server) => {
     expect(lines).not.toMatch(/Sort|Seq Scan/);
   });
 
+  test('finds the runs that wait for their code among those that wait', async () => {
+    for (const [text, params] of await askForWaits(createPostgresStatements(sql, namesOfTables('journal')))) {
+      const plan = await sql.query<{ 'QUERY PLAN': string }>(`explain ${toNumbered(text)}`, params);
+      const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
+      expect(lines).toMatch(/Index Scan (using|on) runs_(by_state|free)/);
+      expect(lines).not.toContain('Seq Scan on runs');
+    }
+  });
+
   test('finds the code of open runs without those that have ended', async () => {
     for (const [text, params] of await askForOpenCodes(createPostgresStatements(sql, namesOfTables('journal')))) {
       const plan = await sql.query<{ 'QUERY PLAN': string }>(`explain ${toNumbered(text)}`, params);
@@ -164,22 +183,36 @@ describeWhen(realServers.database, 'Postgres', (server) => {
 
 // --- internal ---
 
-/** The statements about runs that the store of kept code asks, none of which is executed. */
-async function askForOpenCodes(statements: Statements): Promise<[string, StoredValue[]][]> {
-  const asked: [string, StoredValue[]][] = [];
-  const code = createCodeStore({
-    ...statements,
-    async query(text, params) {
-      asked.push([text, params]);
-      return [];
-    },
-    commit: async () => {},
-    now: async () => 0,
+type Asked = [string, StoredValue[]][];
+
+/** The statements about runs that the store of kept code asks for open runs, none of which is executed. */
+async function askForOpenCodes(statements: Statements): Promise<Asked> {
+  const asked = await listAsked(statements, async (code) => {
+    await code.listOpen(['a', 'b']);
+    await code.drop({ idleMs: 0 });
+    await code.listOpenRuns('order', 10);
   });
-  await code.listOpen(['a', 'b']);
-  await code.drop({ idleMs: 0 });
-  await code.listOpenRuns('order', 10);
-  const aboutRuns = asked.filter(([text]) => text.includes(`${statements.tables.runs} `));
-  expect(aboutRuns).toHaveLength(3);
-  return aboutRuns;
+  expect(asked).toHaveLength(3);
+  return asked;
+}
+
+/** Those for runs that wait for their code. */
+async function askForWaits(statements: Statements): Promise<Asked> {
+  const asked = await listAsked(statements, async (code) => {
+    await code.wake(['a', 'b']);
+    await code.wake(['a', 'b'], { orKept: true });
+    await code.countWaiting(10);
+  });
+  expect(asked).toHaveLength(3);
+  return asked;
+}
+
+async function listAsked(statements: Statements, ask: (code: CodeStore) => Promise<void>): Promise<Asked> {
+  const asked: Asked = [];
+  const query = async (text: string, params: StoredValue[]) => {
+    asked.push([text, params]);
+    return [];
+  };
+  await ask(createCodeStore({ ...statements, query, commit: async () => {}, now: async () => 0 }));
+  return asked.filter(([text]) => text.includes(`${statements.tables.runs} `));
 }

@@ -1,12 +1,12 @@
-import type { DeclaredSchedule, Firing, Schedule, ScheduleStore } from '../../journal/schedules.ts';
-import { createAdvances, firingStatements, KEPT_FIRINGS } from './firings.ts';
+import type { Firing, Schedule, ScheduleStore } from '../../journal/schedules.ts';
+import { createAdvances, firingStatements, giveBackStatement, KEPT_FIRINGS } from './firings.ts';
 import { decodeText, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
 import type { Statement, Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
-export function createScheduleStore({ tables, lock, query, commit, now }: Statements): ScheduleStore {
+export function createScheduleStore({ tables, lock, query, commit, now, isAmong }: Statements): ScheduleStore {
   const { schedules, firings } = tables;
   const { declare, make } = upsertsOf(tables);
   const read = async (rest: string, params: StoredValue[]): Promise<Schedule[]> =>
@@ -15,11 +15,12 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
   const listDeclared = async (): ReturnType<ScheduleStore['listDeclared']> => {
     const rows = await query(
       `select id as "id", name as "name", cron as "cron", time_zone as "timeZone", input as "input", next_at as "nextAt",
-        case when gone_at is null then 0 else 1 end as "isGone"
+        digest as "codeHash", case when gone_at is null then 0 else 1 end as "isGone"
       from ${schedules} where origin = 'declared' order by id`,
       [],
     );
-    return rows.map((row) => ({ ...(decodeText(row) as unknown as DeclaredSchedule), isGone: row.isGone === 1 }));
+    type Declared = Awaited<ReturnType<ScheduleStore['listDeclared']>>[number];
+    return rows.map((row) => ({ ...(decodeText(row) as unknown as Declared), isGone: row.isGone === 1 }));
   };
   const advances = createAdvances({ tables, query, commit });
   return {
@@ -41,8 +42,8 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
       const ids = given.map((schedule) => toStoredText(schedule.id));
       const others = ids.length > 0 ? `and id not in (${ids.map(() => '?').join(', ')})` : '';
       const at = await now();
-      const upserts = given.map(({ id, name, cron, timeZone, input, nextAt }): Statement => {
-        return [declare, [...[id, name, cron, timeZone, input].map(toStored), nextAt, at]];
+      const upserts = given.map(({ id, name, cron, timeZone, input, nextAt, codeHash = '' }): Statement => {
+        return [declare, [...[id, name, cron, timeZone, input].map(toStored), nextAt, toStoredText(codeHash), at, at]];
       });
       await commit([
         [`update ${schedules} set gone_at = ? where origin = 'declared' and gone_at is null ${others}`, [at, ...ids]],
@@ -66,22 +67,27 @@ export function createScheduleStore({ tables, lock, query, commit, now }: Statem
       await commit([[`delete from ${firings} where id = ?`, [key]]]);
       return rows.length > 0;
     },
-    async takeDue(limit, holdMs) {
+    async takeDue(limit, holdMs, passed = []) {
       const at = await now();
+      const others = passed.length > 0 ? `and not (${isAmong('id')})` : '';
       const due = `
-        select id from ${schedules} where is_paused = 0 and gone_at is null and next_at <= ? and (taken_until is null or taken_until <= ?)
+        select id from ${schedules} where is_paused = 0 and gone_at is null and next_at <= ? and (taken_until is null or taken_until <= ?) ${others}
         order by next_at, id limit ? ${lock}`;
       const taken = await query(`update ${schedules} set taken_until = ? where id in (${due}) returning id`, [
         at + holdMs,
         at,
         at,
+        ...(passed.length > 0 ? [JSON.stringify(passed.map(toStoredText))] : []),
         limit,
       ]);
       if (taken.length === 0) return [];
       const ids = taken.map(({ id }) => id as string);
       return read(`s.id in (${ids.map(() => '?').join(', ')}) order by s.next_at, s.id`, ids);
     },
-    advance: (id, expected, nextAt, fired) => advances.add({ id, expected, nextAt, fired }),
+    async giveBack(left) {
+      if (left.length > 0) await commit([giveBackStatement(tables, left)]);
+    },
+    advance: (id, expected, nextAt, fired, times) => advances.add({ id, expected, nextAt, fired, times }),
     async noteFiring(id, fired) {
       const started = [fired.runId ?? null, fired.triggerId ?? null].map(toStored);
       const noted = await query(
@@ -162,10 +168,10 @@ function upsertsOf({ schedules }: Tables): { declare: string; make: string } {
   return {
     declare: `
       insert into ${schedules} as stored (${columns}, origin, digest, created_at)
-      values (?, ?, ?, ?, ?, ?, 0, 'declared', '', ?)
-      on conflict (id) do update set ${replaced}, gone_at = null, next_at = case
-        when stored.gone_at is null and stored.cron = excluded.cron and stored.input = excluded.input
-          and stored.time_zone is not distinct from excluded.time_zone then stored.next_at
+      values (?, ?, ?, ?, ?, ?, 0, 'declared', ?, ?)
+      on conflict (id) do update set ${replaced}, digest = excluded.digest, gone_at = null, next_at = case
+        when stored.gone_at is null and (stored.next_at <= ? or (stored.cron = excluded.cron and stored.input = excluded.input
+          and stored.time_zone is not distinct from excluded.time_zone)) then stored.next_at
         else excluded.next_at end`,
     make: `
       insert into ${schedules} as stored (${columns}, origin, digest, created_at, armed_by)

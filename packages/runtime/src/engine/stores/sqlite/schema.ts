@@ -312,6 +312,17 @@ const MIGRATIONS = [
   -- What lists read in the place of a detail that is large.
   alter table hooks add column brief text;
   `,
+  `
+  -- A run that waits for its code is noted once, however often it is tried in between: code-waits.ts.
+  create trigger notices_of_code after update of waiting_for on runs
+    when new.status = 'waiting' and new.waiting_for like '{"type":"code","code":%'
+      and (old.waiting_for is null or old.waiting_for not like '{"type":"code","code":%')
+  begin
+    insert into notices (topic, run_id, mark, at)
+      select topic, new.run_id, cast(new.epoch as text), cast((julianday('now') - 2440587.5) * 86400000 as integer)
+      from notice_topics where topic = 'run.waiting_for_code';
+  end;
+  `,
 ];
 
 /** The schema this build works on. */
