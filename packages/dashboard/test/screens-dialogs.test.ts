@@ -94,10 +94,8 @@ async function namesOf(all: Locator): Promise<string[]> {
       .replaceAll(/[\d:.]+/g, '');
     if (name !== '' && !kinds.has(kind)) kinds.set(kind, name);
   }
-  return [...kinds.values()].slice(0, MOST);
+  return [...kinds.values()];
 }
-
-const MOST = 25;
 
 async function find(all: Locator, name: string): Promise<Locator | undefined> {
   const names = await listNames(all);
@@ -130,6 +128,7 @@ async function lookAtDialog(page: Page, writes: string[], picture: string): Prom
   if (await dialog.isVisible()) {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached', timeout: 10_000 }).catch(() => faults.push('Escape does not close it'));
+    if (await page.evaluate<boolean>('document.activeElement === document.body')) faults.push('The focus is nowhere');
   }
   return faults;
 }

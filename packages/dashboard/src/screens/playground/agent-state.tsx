@@ -10,7 +10,7 @@ export function AgentState({ state }: { state: unknown }) {
   const { todos = [], files = {} } = (state ?? {}) as Kept;
   // The one of the address, once the agent has it.
   const open = file !== undefined && Object.hasOwn(files, file) ? file : undefined;
-  const setOpen = (path: string | undefined) => change({ file: path }, path === undefined ? 'replace' : 'push');
+  const setOpen = (path: string | undefined) => change({ file: path }, path === undefined ? 'back' : 'push');
   const paths = Object.keys(files).sort();
   if (todos.length === 0 && paths.length === 0) return null;
   return (

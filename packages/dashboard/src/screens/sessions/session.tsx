@@ -1,10 +1,9 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, useGoOn, usePathParams, useSearchState } from '../../app/search.ts';
 import { COPILOT_AGENT } from '../../copilot/agent.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
@@ -66,8 +65,8 @@ export default function Session() {
 
 function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: boolean): void }) {
   const may = useMay();
-  const navigate = useNavigate();
-  const [isAsking, setAsking] = useState(false);
+  const goOn = useGoOn();
+  const { asked, ask, close } = useDialogs('delete');
   const remove = useChange('sessions.delete', ['sessions', 'runs']);
   const { agent, name, kind, owner, sessionId } = session;
   // The wire knows a session by its name, and each caller has names of its own.
@@ -84,16 +83,16 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
         </Link>
       )}
       {may('sessions:delete') && (
-        <Button look="danger" onClick={() => setAsking(true)}>
+        <Button look="danger" onClick={() => ask('delete')}>
           Delete
         </Button>
       )}
-      {isAsking && (
+      {asked.delete && may('sessions:delete') && (
         <Confirm
           title={`Delete the session "${name}"?`}
           verb="Delete the session"
           danger
-          onClose={() => setAsking(false)}
+          onClose={close}
           onConfirm={async () => {
             onLeaving(true);
             try {
@@ -103,7 +102,7 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
               throw error;
             }
             toast('The session is deleted.');
-            await navigate({ to: '/sessions' as never });
+            await goOn('/sessions');
           }}
         >
           Its turns and their runs are deleted with it. It cannot be undone.
