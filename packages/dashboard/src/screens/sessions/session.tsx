@@ -4,6 +4,7 @@ import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { useDialogs, useGoOn, usePathParams, useSearchState } from '../../app/search.ts';
+import { AgentState } from '../../chat/agent-state.tsx';
 import { COPILOT_AGENT } from '../../copilot/agent.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
@@ -45,7 +46,14 @@ export default function Session() {
                 {
                   id: 'conversation',
                   title: 'Conversation',
-                  content: () => <Replay session={shown} isLeaving={isLeaving} />,
+                  content: () => (
+                    <div className="flex flex-col gap-4 md:flex-row">
+                      <div className="min-w-0 flex-1">
+                        <Replay session={shown} isLeaving={isLeaving} />
+                      </div>
+                      <Kept kept={shown.kept} />
+                    </div>
+                  ),
                 },
                 {
                   id: 'runs',
@@ -62,6 +70,11 @@ export default function Session() {
 }
 
 // --- internal ---
+
+/** What its last turn has left; an older box does not say. */
+function Kept({ kept }: { kept: Shown['kept'] | undefined }) {
+  return kept && <AgentState state={{ todos: kept.plan, files: kept.files }} />;
+}
 
 function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: boolean): void }) {
   const may = useMay();

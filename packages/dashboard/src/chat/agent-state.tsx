@@ -1,8 +1,8 @@
-import { useSearchState } from '../../app/search.ts';
-import { Cut } from '../../ui/cut.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useSearchState } from '../app/search.ts';
+import { Cut } from '../ui/cut.tsx';
+import { Button } from '../ui/button.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Dialog } from '../ui/dialog.tsx';
 
 /** The plan and the files that the agent keeps with the session. */
 export function AgentState({ state }: { state: unknown }) {
