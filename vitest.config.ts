@@ -16,7 +16,7 @@ export const LONG_TESTS = [
   'packages/runtime/test/storage-large.test.ts',
   'packages/cli/test/dev-versions-matrix.test.ts',
   'packages/runtime/test/versions-rolling-matrix.test.ts',
-  ...['hostile-large', 'opened-dialogs', 'screens-dialogs', 'screens-slow'].map(
+  ...['hostile-large', 'hostile-many', 'opened-dialogs', 'screens-dialogs', 'screens-slow'].map(
     (name) => `packages/dashboard/test/${name}.test.ts`,
   ),
 ];
