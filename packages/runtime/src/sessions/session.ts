@@ -9,7 +9,7 @@ const COST_OF_TURNS =
   'What its finished turns have cost, by `prices` of svc.config.ts as they were then. Absent: no model that answered had a price';
 
 const COST_OF_TURN =
-  'What its calls of models have cost, by `prices` of svc.config.ts as they were then. Absent: none of them had a price, or its run has been deleted';
+  'What its run has cost, with what its tools have asked of models, by `prices` of svc.config.ts as they were then. Absent: no model had a price, or the run has been deleted';
 
 /** A session as every surface shows it. Tokens are those of its finished turns. */
 export const Session = z.object({
@@ -79,7 +79,10 @@ export type SessionMessage = z.infer<typeof SessionMessage>;
 export const SessionTurn = z.object({
   runId: z.uuid().describe('The run behind the turn'),
   totalTokens: z.int(),
-  inputTokens: z.int().nullable().describe('Null: its run has been deleted, and the sum is what is left'),
+  inputTokens: z
+    .int()
+    .nullable()
+    .describe('Of its run, with what its tools have asked of models. Null: the run has been deleted'),
   outputTokens: z.int().nullable(),
   cost: z.number().optional().describe(COST_OF_TURN),
   endedAt: z.iso.datetime(),
