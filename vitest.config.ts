@@ -16,7 +16,9 @@ export const LONG_TESTS = [
   'packages/runtime/test/storage-large.test.ts',
   'packages/cli/test/dev-versions-matrix.test.ts',
   'packages/runtime/test/versions-rolling-matrix.test.ts',
-  ...['hostile-large', 'screens-slow'].map((name) => `packages/dashboard/test/${name}.test.ts`),
+  ...['hostile-large', 'hostile-many', 'opened-dialogs', 'screens-dialogs', 'screens-slow'].map(
+    (name) => `packages/dashboard/test/${name}.test.ts`,
+  ),
 ];
 
 /**

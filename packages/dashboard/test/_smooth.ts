@@ -1,4 +1,10 @@
 import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import type { OpenPage } from './_browser.ts';
+import { settle } from './_screens.ts';
+
+/** Milliseconds of the processor in one task: what a person would feel as a freeze. */
+const MOST_MS = 100;
 
 /** Milliseconds of the longest task of a page's main thread. */
 export interface LongestTask {
@@ -25,6 +31,27 @@ export async function measureLongest(page: Page, act: () => Promise<unknown>): P
   const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] };
   const wallMs = Number(await page.evaluate('window.svcLongest'));
   return { wallMs: Math.round(wallMs), cpuMs: Math.round(longestOf(traceEvents)) };
+}
+
+export type ExpectSmooth = (what: string, act: (page: Page) => Promise<unknown>) => Promise<void>;
+
+/**
+ * That nothing freezes while something is done, by the median of three pages on which nothing is loaded for the first time, and
+ * of the processor: what else runs on the machine takes none of it.
+ */
+export function smoothOn(open: OpenPage, address: () => string): ExpectSmooth {
+  return async (what, act) => {
+    const tasks = [];
+    for (let n = 0; n < 3; n += 1) {
+      const page = await open(address());
+      await settle(page);
+      tasks.push(await measureLongest(page, () => act(page)));
+      await page.context().close();
+    }
+    tasks.sort((a, b) => a.cpuMs - b.cpuMs);
+    console.info(what, JSON.stringify(tasks));
+    expect([what, (tasks[1]?.cpuMs ?? Infinity) <= MOST_MS]).toEqual([what, true]);
+  };
 }
 
 // --- internal ---

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { defineDeepAgent } from '../../runtime/src/definitions/definition.ts';
+import { z } from 'zod';
+import { defineDeepAgent, defineTool } from '../../runtime/src/definitions/definition.ts';
 import { requestApproval } from '../../runtime/src/engine/primitives/approval.ts';
 import type { ApprovalRequest } from '../../runtime/src/engine/primitives/approval.ts';
 import { createAgent } from '../../runtime/test/_agui.ts';
@@ -14,7 +15,14 @@ const calls: Calls[] = [];
 const workflows = {
   ship: { run: async (request: Partial<ApprovalRequest>) => requestApproval({ title: 'Ship it?', ...request }) },
 };
-const keeper = defineDeepAgent({ name: 'keeper', instructions: 'Plan.', planning: true, files: true });
+const keeper = defineDeepAgent({
+  name: 'keeper',
+  instructions: 'Plan.',
+  planning: true,
+  files: true,
+  tools: { pay: defineTool({ description: 'Pay.', inputSchema: z.object({}), execute: () => 'paid' }) },
+  interruptOn: { pay: true },
+});
 
 let ids = 0;
 /** A name no other test has. */
@@ -286,6 +294,27 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       await isReady(page);
       await page.reload();
       await side.getByText('Leap').waitFor();
+      const { items } = (await call<{ items: { sessionId: string }[] }>(served().box, 'GET /api/sessions?agent=keeper'))
+        .body;
+      await page.goto(served().studio(`/sessions/${items[0]?.sessionId}`));
+      await side.getByText('Leap').waitFor();
+      await side.getByRole('button', { name: /notes\.md$/ }).click();
+      await page.getByRole('dialog').getByText('<b>Text</b>').waitFor();
+      expect(await listBarriers(page)).toEqual([]);
+    });
+
+    test('shows the plan of a turn that waits for a person, also after a reload', async () => {
+      const page = await open(served().studio('/playground?agent=keeper'));
+      const todos = '{"todos": [{"content": "Pay it back", "status": "in_progress"}]}';
+      await say(page, `tool:write_file {"file_path": "/case.md", "content": "Broken."}\nsay:Noted.`);
+      await page.getByText('Noted.', { exact: true }).waitFor();
+      await isReady(page);
+      await say(page, `tool:write_todos ${todos}\ntool:pay {}\nsay:Done.`);
+      await page.getByText('Run "pay"?').waitFor();
+      await page.reload();
+      const side = page.getByRole('complementary', { name: 'Plan and files' });
+      await side.getByText('Pay it back').waitFor();
+      await side.getByRole('button', { name: /case\.md$/ }).waitFor();
     });
 
     test('shows what would be HTML as text, whoever wrote it', async () => {

@@ -56,11 +56,14 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
       },
     };
   };
+  /** A turn ends a moment after its last word; one that is cut off before is read on until its end, and takes no message. */
+  const hasEnded = (page: Page) => drawer(page).getByRole('button', { name: 'Send', exact: true }).waitFor();
   const talkOn = async (url: string): Promise<Page> => {
     const page = await open(`${url}/health`);
     await openDrawer(page);
     await say(page, 'Good morning.');
     await drawer(page).getByText('Hello.').waitFor();
+    await hasEnded(page);
     return page;
   };
   const off = (page: Page, reason: string) => drawer(page).locator(`[data-off="${reason}"]`);
@@ -81,6 +84,7 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
     await comeBack();
     await drawer(page).getByText('Start it again with svc dev.').waitFor({ state: 'detached' });
     model.play = () => 'Here I am.';
+    await hasEnded(page);
     await composer(page).press('Enter');
     await drawer(page).getByText('Here I am.').waitFor();
   });

@@ -44,6 +44,11 @@ describeWhen(browser, 'what models cost', (path) => {
       const page = await open(studio(screen));
       await factOf(page, 'Cost').waitFor();
       expect([screen, await factOf(page, 'Cost').innerText()]).toEqual([screen, written]);
+      if (screen.startsWith('/sessions')) {
+        const turn = page.getByRole('region', { name: 'Turn' });
+        await turn.getByText(/^[\d,]+ tokens in, [\d,]+ out$/).waitFor();
+        await turn.getByText(`cost ${written}`, { exact: true }).waitFor();
+      }
       expect(await listBarriers(page)).toEqual([]);
       await page.setViewportSize({ width: 390, height: 800 });
       expect(await isTooWide(page)).toBe(false);
@@ -58,6 +63,7 @@ describeWhen(browser, 'what models cost', (path) => {
       const page = await open(studio(screen));
       await factOf(page, 'Tokens').waitFor();
       expect([screen, await factOf(page, 'Cost').count()]).toEqual([screen, 0]);
+      expect(await page.getByText(/^cost /).count()).toBe(0);
     }
   });
 });

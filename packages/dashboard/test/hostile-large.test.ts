@@ -1,15 +1,11 @@
-import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { runWorkflow, toStep } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { serveBox } from './_box.ts';
 import { browser, openBrowser } from './_browser.ts';
 import { serveObjects } from './_objects.ts';
-import { settle } from './_screens.ts';
-import { measureLongest } from './_smooth.ts';
+import { smoothOn } from './_smooth.ts';
 
-/** Milliseconds of the processor in one task: what a person would feel as a freeze. */
-const MOST_MS = 100;
 /** A box records no value that is nested deeper than a thousand. */
 const DEEP = 990;
 
@@ -40,30 +36,12 @@ describeWhen(browser, 'A value that is large', (path) => {
     options: { storage: objects.storage() },
   }));
   const open = openBrowser(path);
-  /** A page on which nothing is loaded for the first time. */
-  const openWarm = async (): Promise<Page> => {
-    const page = await open(served().studio('/runs'));
-    await settle(page);
-    return page;
-  };
+  const expectSmooth = smoothOn(open, () => served().studio('/runs'));
   const run = async (name: keyof typeof PROGRAM): Promise<string> => {
     const { runId, status, error } = await runWorkflow(served().box, name);
     expect([name, status, error]).toEqual([name, 'completed', null]);
     return String(runId);
   };
-  /** By the median of three, of the processor: what else runs on the machine takes none of it. */
-  const expectSmooth = async (what: string, act: (page: Page) => Promise<unknown>): Promise<void> => {
-    const tasks = [];
-    for (let n = 0; n < 3; n += 1) {
-      const page = await openWarm();
-      tasks.push(await measureLongest(page, () => act(page)));
-      await page.context().close();
-    }
-    tasks.sort((a, b) => a.cpuMs - b.cpuMs);
-    console.info(what, JSON.stringify(tasks));
-    expect([what, (tasks[1]?.cpuMs ?? Infinity) <= MOST_MS]).toEqual([what, true]);
-  };
-
   test('of ten megabytes freezes nothing, and its last entry is reached', async () => {
     const id = await run('large');
     await expectSmooth('10 MB', async (page) => {

@@ -9,6 +9,7 @@ import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, isTooWide, keepPicture, listBarriers, openBrowser } from './_browser.ts';
+import { listFaults } from './_screens.ts';
 
 describeWhen(browser, 'The members of an organisation', (path) => {
   const boxes = setupBoxes();
@@ -71,6 +72,11 @@ describeWhen(browser, 'The members of an organisation', (path) => {
     expect(await list(plane, ada)).toMatchObject([{ role: 'owner' }, { email: 'bob@example.com', role: 'owner' }]);
     // Ada may go now, as there is another one; not once Bob has become a viewer behind the page.
     await row(page, /Ada/).getByLabel('Role of Ada').waitFor();
+    const looks = [
+      { width: 360, theme: 'dark' },
+      { width: 1_440, theme: 'light' },
+    ] as const;
+    expect(await listFaults(page, 'screens-members', looks)).toEqual([]);
     const bob = (await list(plane, ada)).find(({ email }) => email.startsWith('bob')) as unknown as { userId: string };
     const change = `PATCH /api/v1/orgs/${ada.organizationId}/members/${bob.userId}`;
     expect((await ask(plane, change, { ...ada, body: { role: 'viewer' } })).status).toBe(200);
@@ -79,6 +85,13 @@ describeWhen(browser, 'The members of an organisation', (path) => {
     await row(page, /Ada/).getByText('The only one').waitFor();
     await row(page, /Bob/).getByRole('button', { name: 'Remove Bob' }).click();
     const confirm = page.getByRole('dialog', { name: 'Remove this member?' });
+    expect(new URL(page.url()).searchParams.get('remove')).toBe(bob.userId);
+    await page.reload();
+    await confirm.waitFor();
+    await page.keyboard.press('Escape');
+    await confirm.waitFor({ state: 'detached' });
+    expect((await list(plane, ada)).map(({ email }) => email)).toContain('bob@example.com');
+    await row(page, /Bob/).getByRole('button', { name: 'Remove Bob' }).click();
     expect(await listBarriers(page)).toEqual([]);
     await confirm.getByRole('button', { name: 'Remove', exact: true }).click();
     await row(page, /Bob/).waitFor({ state: 'detached' });

@@ -182,6 +182,37 @@ describe('the sessions of a box', () => {
   });
 });
 
+test('a turn says what it has used, and a session what its agent keeps', async () => {
+  const agent = `agent-${randomUUID().slice(0, 8)}`;
+  const keeper = defineDeepAgent({ name: agent, instructions: 'Plan.', planning: true, files: true });
+  const prices = { 'test/scripted': { inputPerMillion: 3, outputPerMillion: 15 } };
+  const box = await boxes.open({ agents: { [agent]: keeper }, options: { prices: () => prices } });
+  const say = async (content: string) => {
+    const headers = { 'x-api-key': 'any', 'x-svc-session': 'kept' };
+    const body = { model: agent, messages: [{ role: 'user', content }] };
+    await (await box.request('/wire-a/v1/chat/completions', json(body, { headers }))).text();
+  };
+  const plan = [{ content: 'Look', status: 'completed' }];
+  await say(
+    `tool:write_todos ${JSON.stringify({ todos: plan })}; tool:write_file {"file_path":"/a.md","content":"b"}; say:x`,
+  );
+  await say('say:y');
+  const shown = (await call(box, `GET /api/sessions/kept?agent=${agent}`)).body;
+  expect(shown['kept']).toEqual({ plan, files: { 'a.md': 'b' } });
+  const turns = async () =>
+    (await call<{ items: Record<string, unknown>[] }>(box, `GET /api/sessions/kept/messages?agent=${agent}`)).body
+      .items;
+  const [first, second] = await turns();
+  const run = (await call(box, `GET /api/runs/${String(first?.['runId'])}`)).body;
+  const { inputTokens, outputTokens, cost } = run;
+  expect(first).toMatchObject({ inputTokens, outputTokens, cost });
+  expect(Number(first?.['cost']) + Number(second?.['cost'])).toBeCloseTo(Number(shown['cost']), 8);
+  await box.request(`/api/runs/${String(first?.['runId'])}`, { method: 'DELETE' });
+  const [left] = await turns();
+  expect(left).toMatchObject({ inputTokens: null, outputTokens: null, totalTokens: first?.['totalTokens'] });
+  expect(left).not.toHaveProperty('cost');
+});
+
 describe('the run of a turn', () => {
   test('shows its model calls and its tools with tokens and times', async () => {
     const { box, agent, say } = await open();

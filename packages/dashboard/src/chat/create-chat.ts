@@ -33,7 +33,7 @@ export interface ChatState {
   failure: unknown;
 }
 
-export type PausedThread = Pick<Thread, 'messages' | 'interrupts' | 'turns'>;
+export type PausedThread = Pick<Thread, 'messages' | 'interrupts' | 'turns' | 'state'>;
 
 /** A page that runs tools for the agent. */
 export interface ChatPage {

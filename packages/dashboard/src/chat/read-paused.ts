@@ -20,6 +20,7 @@ export async function readPaused(
   const tokens = { inputTokens: run.inputTokens, outputTokens: run.outputTokens };
   return {
     messages: [...messages, ...toAsked(run.input), ...made],
+    state: toState(session, made),
     interrupts: toInterrupts(pendingApprovals ?? [first], made),
     turns: [{ runId, startedAt: from, steps: [], ...tokens, finishReason: 'interrupt' }],
   };
@@ -28,9 +29,17 @@ export async function readPaused(
 // --- internal ---
 
 type Session = OperationOutput<'sessions.get'>;
-type Answer = Omit<Session, 'pendingApprovals'> & Partial<Pick<Session, 'pendingApprovals'>>;
+type Answer = Omit<Session, 'pendingApprovals' | 'kept'> & Partial<Pick<Session, 'pendingApprovals' | 'kept'>>;
 type Approval = OperationOutput<'approvals.decide'>;
 type Step = OperationOutput<'runs.steps'>['items'][number];
+
+/** What the turns before have left, with the plan of this one. An older box does not say. */
+function toState({ kept }: Answer, made: readonly ChatMessage[]): unknown {
+  const calls = made.flatMap((one) => (one.role === 'assistant' ? (one.toolCalls ?? []) : []));
+  const planned = calls.findLast((call) => call.function.name === 'write_todos');
+  const { todos = kept?.plan ?? [] } = planned ? (JSON.parse(planned.function.arguments) as { todos?: object[] }) : {};
+  return { todos, files: kept?.files ?? {} };
+}
 
 /** All finished turns of a session. */
 async function readTurns(client: Client, sessionId: string): Promise<ChatMessage[]> {

@@ -1,15 +1,15 @@
-import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { useGoOn } from '../app/search.ts';
 import { Confirm } from './confirm.tsx';
 import { toast } from './toast.tsx';
 
-export interface DeleteProps {
+export interface DeleteProps<Answer> {
   /** What is deleted, as it stands in the title. */
   name: string;
   /** Deletes it. */
-  onDelete(): Promise<unknown>;
-  /** Said once it is deleted, by default with the name. */
-  done?: string;
+  onDelete(): Promise<Answer>;
+  /** Said once it is deleted, which may go by what the box has answered. Default: that it is, with its name. */
+  done?: string | ((answer: Answer) => readonly [text: string, tone: 'good' | 'bad']);
   /** The screen that lists what is left, where this one is about what is deleted alone. */
   to?: string;
   onClose(): void;
@@ -18,8 +18,9 @@ export interface DeleteProps {
 }
 
 /** Asks before something is deleted, and says that it is. */
-export function Delete({ name, onDelete, done = `${name} is deleted.`, to, onClose, children }: DeleteProps) {
-  const navigate = useNavigate();
+export function Delete<Answer>(props: DeleteProps<Answer>) {
+  const { name, onDelete, done = `${name} is deleted.`, to, onClose, children } = props;
+  const goOn = useGoOn();
   return (
     <Confirm
       title={`Delete ${name}?`}
@@ -27,9 +28,10 @@ export function Delete({ name, onDelete, done = `${name} is deleted.`, to, onClo
       danger
       onClose={onClose}
       onConfirm={async () => {
-        await onDelete();
-        toast(done);
-        if (to !== undefined) await navigate({ to: to as never });
+        const answer = await onDelete();
+        if (typeof done === 'string') toast(done);
+        else toast(...done(answer));
+        if (to !== undefined) await goOn(to);
       }}
     >
       {children}

@@ -20,10 +20,15 @@ export function Dialog({ title, onClose, actions, wide, children }: DialogProps)
   // Whoever marks a text in it may end outside of it: a press that closes it begins there too.
   const isPressedBehind = useRef(false);
   useEffect(() => {
+    const dialog = ref.current as HTMLDialogElement;
     const before = document.activeElement;
-    ref.current?.showModal();
+    // One that takes the place of another gives the focus back to where that one had it from.
+    const outer = before?.closest('dialog');
+    OPENERS.set(dialog, (outer && OPENERS.get(outer)) ?? before);
+    dialog.showModal();
     return () => {
-      if (before instanceof HTMLElement) before.focus();
+      const to = before?.isConnected ? before : OPENERS.get(dialog);
+      if (to instanceof HTMLElement) to.focus();
     };
   }, []);
   return (
@@ -53,3 +58,8 @@ export function Dialog({ title, onClose, actions, wide, children }: DialogProps)
     </dialog>
   );
 }
+
+// --- internal ---
+
+/** What had the focus before a dialog, outside of all dialogs. */
+const OPENERS = new WeakMap<HTMLDialogElement, Element | null>();

@@ -1,4 +1,5 @@
 import { DropdownMenu } from 'radix-ui';
+import { useRef } from 'react';
 import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 
@@ -10,10 +11,11 @@ export interface MenuItem {
 }
 
 export function Menu({ label, items, small }: { label: ReactNode; items: readonly MenuItem[]; small?: boolean }) {
+  const trigger = useRef<HTMLButtonElement>(null);
   return (
     // Modal menus put a style into the page, which its policy refuses.
     <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>
+      <DropdownMenu.Trigger asChild ref={trigger}>
         <Button small={small ?? false}>{label}</Button>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
@@ -26,7 +28,11 @@ export function Menu({ label, items, small }: { label: ReactNode; items: readonl
             <DropdownMenu.Item
               key={text}
               disabled={disabled ?? false}
-              onSelect={onSelect}
+              onSelect={() => {
+                // A dialog that this opens gives the focus back to what had it: an item of the menu is gone by then.
+                trigger.current?.focus();
+                onSelect();
+              }}
               className={`rounded px-2.5 py-1.5 outline-none data-[disabled]:opacity-50 data-[highlighted]:bg-raised ${danger ? 'text-bad' : ''}`}
             >
               {text}

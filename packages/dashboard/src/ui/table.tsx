@@ -1,3 +1,4 @@
+import { memo, useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
 
 export interface Column<Row> {
@@ -28,10 +29,9 @@ export interface TableProps<Row> {
 
 /** Rows as cards where there is little room, unless a heading sorts: that is where one sorts. */
 export function Table<Row>({ label, columns, rows, keyOf, markOf }: TableProps<Row>) {
-  const isCards = !columns.some(({ sorting }) => sorting);
+  const drawn = useDrawn(rows.length);
+  const isCards = isOfCards(columns);
   const of = isCards ? CARDS : TABLE;
-  const at = columns.findIndex(({ narrow }) => !narrow);
-  const [first, ofFirst] = [columns[at], at > 0 ? CARDS.besides : CARDS.first];
   return (
     <div
       className="@container overflow-x-auto rounded-lg border border-line bg-panel"
@@ -55,23 +55,8 @@ export function Table<Row>({ label, columns, rows, keyOf, markOf }: TableProps<R
           </tr>
         </thead>
         <tbody className={of.block}>
-          {rows.map((row) => (
-            <tr
-              key={keyOf(row)}
-              className={`border-b border-line last:border-0 hover:bg-raised ${of.row} ${MARKS[markOf?.(row) ?? 'none']}`}
-            >
-              {columns.map((column, place) => (
-                <td
-                  key={place}
-                  className={`${toClasses(column)} ${isCards ? (column === first ? ofFirst : CARDS.cell) : ''}`}
-                >
-                  {isCards && column !== first && column.title !== ACTIONS && (
-                    <span className="mr-1.5 hidden text-xs text-muted @max-xl:inline">{column.title}</span>
-                  )}
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
+          {rows.slice(0, drawn).map((row) => (
+            <Line key={keyOf(row)} row={row} columns={columns} mark={markOf?.(row) ?? 'none'} />
           ))}
         </tbody>
       </table>
@@ -81,10 +66,54 @@ export function Table<Row>({ label, columns, rows, keyOf, markOf }: TableProps<R
 
 // --- internal ---
 
+interface LineProps<Row> {
+  row: Row;
+  columns: readonly Column<Row>[];
+  mark: keyof typeof MARKS;
+}
+
+/** A row, which is drawn again when it is another one alone, and not for those that come below it. */
+const Line = memo(function Line<Row>({ row, columns, mark }: LineProps<Row>) {
+  const isCards = isOfCards(columns);
+  const at = columns.findIndex(({ narrow }) => !narrow);
+  const [first, ofFirst] = [columns[at], at > 0 ? CARDS.besides : CARDS.first];
+  return (
+    <tr className={`border-b border-line last:border-0 hover:bg-raised ${isCards ? CARDS.row : ''} ${MARKS[mark]}`}>
+      {columns.map((column, place) => (
+        <td key={place} className={`${toClasses(column)} ${isCards ? (column === first ? ofFirst : CARDS.cell) : ''}`}>
+          {isCards && column !== first && column.title !== ACTIONS && (
+            <span className="mr-1.5 hidden text-xs text-muted @max-xl:inline">{column.title}</span>
+          )}
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}) as <Row>(props: LineProps<Row>) => ReactNode;
+
+function isOfCards(columns: readonly { sorting?: unknown }[]): boolean {
+  return !columns.some(({ sorting }) => sorting);
+}
+
+/** Rows that are drawn in one go: more of them would be felt as a freeze. */
+const AT_ONCE = 150;
+
+/** How many of so many rows are drawn by now: a stretch more with each frame. */
+function useDrawn(count: number): number {
+  const [drawn, setDrawn] = useState(AT_ONCE);
+  const isWhole = drawn >= count;
+  useEffect(() => {
+    if (isWhole) return undefined;
+    const timer = setTimeout(() => setDrawn(drawn + AT_ONCE));
+    return () => clearTimeout(timer);
+  }, [drawn, isWhole]);
+  return drawn;
+}
+
 /** The heading of a column of buttons, which need none. */
 const ACTIONS = 'Actions';
 
-const TABLE = { block: '', head: '', row: '' };
+const TABLE = { block: '', head: '' };
 
 const CELL = '@max-xl:w-auto @max-xl:max-w-full @max-xl:min-w-0 @max-xl:p-0 @max-xl:text-left';
 /** Of the table itself, and not of the window: there may be a sidebar beside it, and a drawer. */

@@ -13,7 +13,7 @@ import { isTimePlace, parseCursor, parseIdCursor, toCursor, toIdCursor } from '.
 import type { Drizzle } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
 import { messagesOfRun } from './run-messages.ts';
-import { toSessionMessage, toShownOwner } from './session.ts';
+import { toKept, toSessionMessage, toShownOwner } from './session.ts';
 import type { Session, SessionDetail, SessionTurn } from './session.ts';
 import { toAmount } from '../limits/prices.ts';
 
@@ -61,7 +61,7 @@ export interface IdleSession {
 
 export interface SessionHistoryOptions {
   db: Drizzle;
-  journal: Pick<Journal, 'listRuns' | 'getRun'>;
+  journal: Pick<Journal, 'listRuns' | 'getRun' | 'spentOf'>;
   /** With what hangs on it. False: it is not final. */
   deleteRun(runId: string): Promise<boolean>;
   approvals: Pick<Approvals, 'list' | 'forModel'>;
@@ -69,10 +69,12 @@ export interface SessionHistoryOptions {
   /** Called with a session that was deleted. */
   onRemove?(sessionId: string, askedBy?: string): void;
   hidden?: Hidden;
+  /** A model reads it: files, which may be a megabyte, are named alone. Default false. */
+  isForModel?: boolean;
 }
 
 export function createSessionHistory(options: SessionHistoryOptions): SessionHistory {
-  const { db, journal, approvals, files, hidden } = options;
+  const { db, journal, approvals, files, hidden, isForModel = false } = options;
   const isShown = hidden && or(isNull(sessions.askedBy), eq(sessions.askedBy, hidden.unless));
 
   const find = async (id: string, agent?: string): Promise<SessionRow> => {
@@ -121,6 +123,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       return {
         ...toSession(row),
         ...(row.cost === null ? {} : { cost: toAmount(row.cost) }),
+        kept: toKept(row.state, { withTexts: !isForModel }),
         openTurn: open ? { runId: open.runId, status: open.status } : null,
         pendingApproval: pendingApprovals[0] ?? null,
         pendingApprovals,
@@ -138,7 +141,8 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
         .limit(limit + 1);
       const shown = rows.slice(0, limit);
       const ids = shown.map(({ runId }) => runId);
-      const kept = await keptMessages(db, sessionId, ids);
+      const [kept, used] = await Promise.all([keptMessages(db, sessionId, ids), journal.spentOf(ids)]);
+      const spent = new Map(used.map((one) => [one.runId, one]));
       const others = await runMessages(
         journal,
         ids.filter((runId) => !kept.has(runId)),
@@ -147,6 +151,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
       const items = shown.map(async ({ runId, totalTokens, endedAt }) => ({
         runId,
         totalTokens,
+        ...toUsed(spent.get(runId)),
         endedAt: endedAt.toISOString(),
         messages: (await files.show(sessionId, messages.get(runId) ?? [])).map(toSessionMessage),
       }));
@@ -176,7 +181,7 @@ export function createSessionHistory(options: SessionHistoryOptions): SessionHis
         .limit(limit);
     },
     without: (more) => createSessionHistory({ ...options, hidden: more }),
-    forModel: () => createSessionHistory({ ...options, approvals: approvals.forModel() }),
+    forModel: () => createSessionHistory({ ...options, isForModel: true, approvals: approvals.forModel() }),
   };
 }
 
@@ -190,6 +195,12 @@ type Messages = Awaited<ReturnType<typeof messagesOfRun>>;
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 const BATCH = 100;
+
+/** Of a turn whose run is there. */
+function toUsed(spent: Awaited<ReturnType<Journal['spentOf']>>[number] | undefined) {
+  const { inputTokens = null, outputTokens = null, cost } = spent ?? {};
+  return { inputTokens, outputTokens, ...(cost === undefined ? {} : { cost: toAmount(cost) }) };
+}
 
 async function listSessions(
   db: Drizzle,

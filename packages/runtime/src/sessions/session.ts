@@ -8,6 +8,9 @@ import { RunStatus } from '../runs/run.ts';
 const COST_OF_TURNS =
   'What its finished turns have cost, by `prices` of svc.config.ts as they were then. Absent: no model that answered had a price';
 
+const COST_OF_TURN =
+  'What its run has cost, with what its tools have asked of models, by `prices` of svc.config.ts as they were then. Absent: no model had a price, or the run has been deleted';
+
 /** A session as every surface shows it. Tokens are those of its finished turns. */
 export const Session = z.object({
   sessionId: z.uuid(),
@@ -41,7 +44,16 @@ export function toShownOwner({ id, client, userId }: SessionOwner): Session['own
   return userId === null ? { kind: 'client', id: client, client } : { kind: 'user', id: userId, client };
 }
 
+/** What the agent keeps with a session beside what is said, as its last finished turn has left it. */
+const Kept = z.object({
+  plan: z.array(z.object({ content: z.string(), status: z.enum(['pending', 'in_progress', 'completed']) })),
+  files: z
+    .record(z.string(), z.string())
+    .describe('What is in each, by its path; at most a megabyte together. Models are given the paths alone'),
+});
+
 export const SessionDetail = Session.extend({
+  kept: Kept.describe('The plan and the files of an agent that has `planning` or `files`'),
   cost: z.number().optional().describe(COST_OF_TURNS),
   openTurn: z.object({ runId: z.uuid(), status: RunStatus }).nullable().describe('The turn that has not ended'),
   pendingApproval: Approval.nullable().describe('What its open turn waits for; the first, where that is more'),
@@ -67,10 +79,23 @@ export type SessionMessage = z.infer<typeof SessionMessage>;
 export const SessionTurn = z.object({
   runId: z.uuid().describe('The run behind the turn'),
   totalTokens: z.int(),
+  inputTokens: z
+    .int()
+    .nullable()
+    .describe('Of its run, with what its tools have asked of models. Null: the run has been deleted'),
+  outputTokens: z.int().nullable(),
+  cost: z.number().optional().describe(COST_OF_TURN),
   endedAt: z.iso.datetime(),
   messages: z.array(SessionMessage),
 });
 export type SessionTurn = z.infer<typeof SessionTurn>;
+
+/** Of what is kept with a session what is shown of it. */
+export function toKept(state: Record<string, unknown>, { withTexts }: { withTexts: boolean }): z.infer<typeof Kept> {
+  const { data: plan = [] } = Kept.shape.plan.safeParse(state['todos']);
+  const { data: files = {} } = Kept.shape.files.safeParse(state['files']);
+  return { plan, files: withTexts ? files : Object.fromEntries(Object.keys(files).map((path) => [path, ''])) };
+}
 
 export function toSessionMessage(message: ConversationMessage): SessionMessage {
   const { id, role, content, reasoning = null } = message;

@@ -71,7 +71,7 @@ export default function Activity() {
           )
         }
       />
-      {search['entry'] && <Change id={search['entry']} onClose={() => change({ entry: undefined })} />}
+      {search['entry'] && <Change id={search['entry']} onClose={() => change({ entry: undefined }, 'back')} />}
     </Page>
   );
 }

@@ -75,7 +75,7 @@ export default function Catalog() {
           </Empty>
         }
       />
-      {opened && <Entry kind={opened} name={openName.join('/')} onClose={() => change({ open: undefined })} />}
+      {opened && <Entry kind={opened} name={openName.join('/')} onClose={() => change({ open: undefined }, 'back')} />}
     </Page>
   );
 }

@@ -1,8 +1,7 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Delete } from '../../ui/delete.tsx';
@@ -33,15 +32,12 @@ export default function CollectionScreen() {
 
 // --- internal ---
 
-type Asked = 'add' | 'change' | 'reindex' | 'delete';
-
 function Detail({ collection }: { collection: CollectionDetail }) {
   const { name, description, embedding, chunking, counts, index, rerankModel } = collection;
   const may = useMay();
   const [{ tab = 'documents', document }, change] = useSearchState();
-  const [asked, setAsked] = useState<Asked>();
+  const { asked, ask, close } = useDialogs('add', 'change', 'reindex', 'delete');
   const files = useFiles(name);
-  const close = () => setAsked(undefined);
   useFollowWork('rag', index.state !== 'ready');
   return (
     <Page
@@ -49,7 +45,7 @@ function Detail({ collection }: { collection: CollectionDetail }) {
       actions={
         <>
           {may('rag:write') && (
-            <Button look="primary" onClick={() => setAsked('add')}>
+            <Button look="primary" onClick={() => ask('add')}>
               Add a document
             </Button>
           )}
@@ -57,9 +53,9 @@ function Detail({ collection }: { collection: CollectionDetail }) {
             <Menu
               label="More"
               items={[
-                { label: 'Change', onSelect: () => setAsked('change') },
-                { label: 'Embed anew', onSelect: () => setAsked('reindex') },
-                { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
+                { label: 'Change', onSelect: () => ask('change') },
+                { label: 'Embed anew', onSelect: () => ask('reindex') },
+                { label: 'Delete', danger: true, onSelect: () => ask('delete') },
               ]}
             />
           )}
@@ -96,12 +92,17 @@ function Detail({ collection }: { collection: CollectionDetail }) {
         ]}
       />
       {document && (
-        <OpenDocument key={document} name={name} id={document} onClose={() => change({ document: undefined })} />
+        <OpenDocument
+          key={document}
+          name={name}
+          id={document}
+          onClose={() => change({ document: undefined }, 'back')}
+        />
       )}
-      {asked === 'add' && <AddDocument name={name} onClose={close} />}
-      {asked === 'change' && <CollectionForm collection={collection} onClose={close} />}
-      {asked === 'reindex' && <Reindex collection={collection} onClose={close} />}
-      {asked === 'delete' && <DeleteThis collection={collection} onClose={close} />}
+      {asked.add && may('rag:write') && <AddDocument name={name} onClose={close} />}
+      {asked.change && may('rag:admin') && <CollectionForm collection={collection} onClose={close} />}
+      {asked.reindex && may('rag:admin') && <Reindex collection={collection} onClose={close} />}
+      {asked.delete && may('rag:admin') && <DeleteThis collection={collection} onClose={close} />}
     </Page>
   );
 }

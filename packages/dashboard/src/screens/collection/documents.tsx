@@ -1,7 +1,6 @@
-import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { ChooseFiles } from '../../ui/choose-files.tsx';
@@ -20,7 +19,7 @@ export function Documents({ name, onFiles }: { name: string; onFiles(files: read
   const [{ state: asked }, change] = useSearchState();
   const state = STATES.find((each) => each === asked);
   const documents = useList('rag.documents.list', { name, ...(state ? { state } : {}) }, { keep: true });
-  const [leaving, setLeaving] = useState<Document>();
+  const { asked: dialogs, ask, close } = useDialogs('drop');
   const link: Column<Document> = {
     title: 'Document',
     cell: ({ id, title }) => (
@@ -40,7 +39,7 @@ export function Documents({ name, onFiles }: { name: string; onFiles(files: read
     title: 'Actions',
     end: true,
     cell: (document) => (
-      <Button small look="danger" aria-label={`Delete ${document.id}`} onClick={() => setLeaving(document)}>
+      <Button small look="danger" aria-label={`Delete ${document.id}`} onClick={() => ask('drop', document.id)}>
         Delete
       </Button>
     ),
@@ -80,7 +79,7 @@ export function Documents({ name, onFiles }: { name: string; onFiles(files: read
           </Empty>
         }
       />
-      {leaving && <DeleteThis name={name} document={leaving} onClose={() => setLeaving(undefined)} />}
+      {dialogs.drop !== undefined && mayWrite && <DeleteThis name={name} id={dialogs.drop} onClose={close} />}
     </>
   );
 }
@@ -113,7 +112,7 @@ const COLUMNS: readonly Column<Document>[] = [
   { title: 'Changed', wide: true, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
 ];
 
-function DeleteThis({ name, document: { id }, onClose }: { name: string; document: Document; onClose(): void }) {
+function DeleteThis({ name, id, onClose }: { name: string; id: string; onClose(): void }) {
   const remove = useChange('rag.documents.delete');
   return (
     <Delete name={id} onDelete={() => remove.mutateAsync({ name, id })} onClose={onClose}>

@@ -63,7 +63,7 @@ export default function Config() {
           </Empty>
         }
       />
-      {key && <ConfigKey name={key} onClose={() => change({ key: undefined })} />}
+      {key && <ConfigKey name={key} onClose={() => change({ key: undefined }, 'back')} />}
     </Page>
   );
 }

@@ -1,16 +1,13 @@
-import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { usePathParams } from '../../app/search.ts';
+import { useDialogs, usePathParams } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { STATES, nextOf } from '../connections/connection-state.ts';
 import { CredentialForm } from './credential-form.tsx';
 import { Facts } from './facts.tsx';
@@ -30,33 +27,31 @@ export default function ConnectionScreen() {
 
 // --- internal ---
 
-type Asked = 'credential' | 'sign-in' | 'delete';
-
 function Detail({ connection }: { connection: ConnectionDetail }) {
   const { id, title, auth, per, state, problem, usedBy } = connection;
   const mayWrite = useMay()('connections:write');
   const test = useChange('connections.test');
-  const [asked, setShown] = useState<Asked>();
-  const setAsked = (what: Asked | undefined) => {
+  const { asked, ask, close } = useDialogs('credential', 'sign-in', 'delete');
+  const setUp = (what: 'credential' | 'sign-in') => {
     // What was tried is not what will be.
-    if (what !== undefined && what !== 'delete') test.reset();
-    setShown(what);
+    test.reset();
+    ask(what);
   };
-  const close = () => setAsked(undefined);
   const [tone, stateTitle] = STATES[state];
   const isMissing = state === 'needs_credential';
+  const maySignIn = mayWrite && auth === 'oauth2' && per === 'box' && !isMissing;
   return (
     <Page
       title={id}
       actions={
         <>
-          {mayWrite && auth === 'oauth2' && per === 'box' && !isMissing && (
-            <Button look={state === 'ready' ? 'plain' : 'primary'} onClick={() => setAsked('sign-in')}>
+          {maySignIn && (
+            <Button look={state === 'ready' ? 'plain' : 'primary'} onClick={() => setUp('sign-in')}>
               {state === 'ready' ? 'Sign in again' : 'Sign in'}
             </Button>
           )}
           {mayWrite && (
-            <Button look={isMissing ? 'primary' : 'plain'} onClick={() => setAsked('credential')}>
+            <Button look={isMissing ? 'primary' : 'plain'} onClick={() => setUp('credential')}>
               Set the credential
             </Button>
           )}
@@ -66,7 +61,7 @@ function Detail({ connection }: { connection: ConnectionDetail }) {
             </Button>
           )}
           {mayWrite && (
-            <Button look="danger" onClick={() => setAsked('delete')}>
+            <Button look="danger" onClick={() => ask('delete')}>
               Delete
             </Button>
           )}
@@ -91,36 +86,33 @@ function Detail({ connection }: { connection: ConnectionDetail }) {
       <Panel title="Used by">
         <Uses uses={usedBy} id={id} />
       </Panel>
-      {asked === 'credential' && <CredentialForm connection={connection} onClose={close} />}
-      {asked === 'sign-in' && <SignIn connection={connection} onClose={close} />}
-      {asked === 'delete' && <Delete connection={connection} onClose={close} />}
+      {asked.credential && mayWrite && <CredentialForm connection={connection} onClose={close} />}
+      {asked['sign-in'] && maySignIn && <SignIn connection={connection} onClose={close} />}
+      {asked.delete && mayWrite && <DeleteThis connection={connection} onClose={close} />}
     </Page>
   );
 }
 
-function Delete({ connection, onClose }: { connection: ConnectionDetail; onClose(): void }) {
+function DeleteThis({ connection, onClose }: { connection: ConnectionDetail; onClose(): void }) {
   const { id, title, users, usedBy, revocationUrl } = connection;
-  const navigate = useNavigate();
   const remove = useLeave('connections.delete');
   const whose = users === 0 ? 'its credential' : `its credential and those of ${users} end users`;
   return (
-    <Confirm
-      title={`Delete ${id}?`}
-      verb="Delete"
-      danger
+    <Delete
+      name={id}
+      to="/connections"
+      onDelete={() => remove.mutateAsync({ id })}
+      done={({ revocation: { state, message } }) => [
+        state === 'none' ? `${id} is deleted.` : `${id} is deleted. ${message}`,
+        state === 'failed' ? 'bad' : 'good',
+      ]}
       onClose={onClose}
-      onConfirm={async () => {
-        const { revocation } = await remove.mutateAsync({ id });
-        const result = revocation.state === 'none' ? '' : ` ${revocation.message}`;
-        toast(`${id} is deleted.${result}`, revocation.state === 'failed' ? 'bad' : 'good');
-        await navigate({ to: '/connections' as never });
-      }}
     >
       It goes with {whose}
       {usedBy.length > 0 && `; ${usedBy.map(({ name }) => name).join(', ')} can call through it no more`}.{' '}
       {revocationUrl === null
         ? 'Take back at the service what it has granted.'
         : `${title} is asked to take back what it has granted.`}
-    </Confirm>
+    </Delete>
   );
 }

@@ -1,11 +1,10 @@
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -17,17 +16,10 @@ import { NewConnection } from './new-connection.tsx';
 export default function Connections() {
   const mayWrite = useMay()('connections:write');
   const connections = useList('connections.list', {});
-  const [{ create }, change] = useSearchState();
   return (
     <Page
       title="Connections"
-      actions={
-        mayWrite && (
-          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
-            New connection
-          </Button>
-        )
-      }
+      actions={mayWrite && <New label="New connection">{(close) => <NewConnection onClose={close} />}</New>}
     >
       <List
         of={connections}
@@ -41,7 +33,6 @@ export default function Connections() {
           </Empty>
         }
       />
-      {create === '1' && mayWrite && <NewConnection onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

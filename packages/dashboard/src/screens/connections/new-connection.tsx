@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import { useCall, useChange } from '../../api/queries.ts';
+import { useGoOn } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -28,7 +28,7 @@ export function NewConnection({ onClose }: { onClose(): void }) {
 const TITLE = 'New connection';
 
 function Form({ providers, onClose }: { providers: readonly Provider[]; onClose(): void }) {
-  const navigate = useNavigate();
+  const goOn = useGoOn();
   const create = useChange('connections.create');
   const [provider, setProvider] = useState<Provider>();
   const [draft, setDraft] = useState<Draft>();
@@ -41,9 +41,7 @@ function Form({ providers, onClose }: { providers: readonly Provider[]; onClose(
   const submit = async () => {
     if (!provider || !draft) return;
     const { id } = await create.mutateAsync(toInput(provider, draft));
-    onClose();
-    // In place of the dialog: back leads to the list.
-    await navigate({ to: `/connections/${id}` as never, replace: true });
+    await goOn(`/connections/${id}`);
   };
   const isMissing = (name: keyof Draft) => !draft || String(draft[name]).trim() === '';
   return (

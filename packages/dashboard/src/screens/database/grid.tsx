@@ -1,4 +1,5 @@
-import { memo, useMemo, useState } from 'react';
+import { memo, useMemo } from 'react';
+import { useDialogs } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Json } from '../../ui/json/json.tsx';
@@ -16,8 +17,9 @@ export interface GridProps {
 
 /** Rows of values, each the beginning of it; a row is opened to see all. */
 export const Grid = memo(function Grid({ label, columns, rows, sorting }: GridProps) {
-  const [open, setOpen] = useState<number>();
+  const { asked, ask, close } = useDialogs('row');
   const numbered = useMemo(() => rows.map((values, at) => ({ at, values })), [rows]);
+  const open = rows[Number(asked.row) - 1];
   const shown = columns.slice(0, MOST_COLUMNS);
   return (
     <>
@@ -30,7 +32,7 @@ export const Grid = memo(function Grid({ label, columns, rows, sorting }: GridPr
             title: '#',
             narrow: true,
             cell: ({ at }: Row) => (
-              <Button small aria-label={`Show row ${at + 1}`} onClick={() => setOpen(at)}>
+              <Button small aria-label={`Show row ${at + 1}`} onClick={() => ask('row', String(at + 1))}>
                 {at + 1}
               </Button>
             ),
@@ -44,14 +46,9 @@ export const Grid = memo(function Grid({ label, columns, rows, sorting }: GridPr
           them.
         </p>
       )}
-      {open !== undefined && rows[open] && (
-        <Dialog
-          title={`Row ${open + 1}`}
-          wide
-          onClose={() => setOpen(undefined)}
-          actions={<Button onClick={() => setOpen(undefined)}>Close</Button>}
-        >
-          <WholeRow names={toNames(columns)} values={rows[open]} label={`Row ${open + 1}`} />
+      {open && (
+        <Dialog title={`Row ${asked.row}`} wide onClose={close} actions={<Button onClick={close}>Close</Button>}>
+          <WholeRow names={toNames(columns)} values={open} label={`Row ${asked.row}`} />
         </Dialog>
       )}
     </>

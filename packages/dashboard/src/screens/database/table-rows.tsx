@@ -1,8 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import type { OperationInput } from '@svc/runtime/client';
 import { useBox } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -18,7 +18,7 @@ import type { TableName } from './table-name.ts';
 /** The rows of a table: in which order and which of them is in the address. */
 export function TableRows({ schema, table }: TableName) {
   const [{ sort, order, filter }, change] = useSearchState();
-  const [isAsked, setAsked] = useState(false);
+  const { asked, ask, close } = useDialogs('columns');
   const rows = useRows({
     schema,
     table,
@@ -39,7 +39,7 @@ export function TableRows({ schema, table }: TableName) {
         <h2 className="min-w-0 flex-1 font-medium wrap-anywhere">
           <Link to="/database">Tables</Link> / <bdi>{name}</bdi>
         </h2>
-        <Button onClick={() => setAsked(true)}>Columns</Button>
+        <Button onClick={() => ask('columns')}>Columns</Button>
         <Button busy={rows.isFetching && !rows.isFetchingNextPage} onClick={() => void rows.refetch()}>
           Read again
         </Button>
@@ -65,7 +65,7 @@ export function TableRows({ schema, table }: TableName) {
           </div>
         )}
       </Answer>
-      {isAsked && <Columns schema={schema} table={table} onClose={() => setAsked(false)} />}
+      {asked.columns && <Columns schema={schema} table={table} onClose={close} />}
     </>
   );
 }

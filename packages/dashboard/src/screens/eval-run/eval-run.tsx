@@ -1,7 +1,6 @@
-import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -150,20 +149,20 @@ function Facts({ run }: { run: EvalRun }) {
 function Cancel({ run: { id, status, origin } }: { run: EvalRun }) {
   const may = useMay();
   const cancel = useChange('evals.runs.cancel');
-  const [isAsked, setAsked] = useState(false);
+  const { asked, ask, close } = useDialogs('cancel');
   // Live turns are scored until their day ends: there is nothing that runs.
   if (status !== 'running' || origin !== 'launch' || !may('evals:cancel')) return null;
   return (
     <>
-      <Button look="danger" onClick={() => setAsked(true)}>
+      <Button look="danger" onClick={() => ask('cancel')}>
         Cancel
       </Button>
-      {isAsked && (
+      {asked.cancel && (
         <Confirm
           title="Cancel this eval run?"
           verb="Cancel the run"
           danger
-          onClose={() => setAsked(false)}
+          onClose={close}
           onConfirm={async () => {
             await cancel.mutateAsync({ id });
             toast('The eval run was cancelled.');

@@ -1,8 +1,7 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Delete } from '../../ui/delete.tsx';
@@ -28,8 +27,7 @@ export default function EvalSuite() {
 
 function Detail({ suite }: { suite: Suite }) {
   const [{ tab = 'runs' }, change] = useSearchState();
-  const [asked, setAsked] = useState<'launch' | 'change' | 'delete'>();
-  const close = () => setAsked(undefined);
+  const { asked, ask, close } = useDialogs('launch', 'change', 'delete');
   const may = useMay();
   return (
     <Page
@@ -38,14 +36,14 @@ function Detail({ suite }: { suite: Suite }) {
         <>
           {may('evals:write') && (
             <>
-              <Button onClick={() => setAsked('change')}>Change</Button>
-              <Button look="danger" onClick={() => setAsked('delete')}>
+              <Button onClick={() => ask('change')}>Change</Button>
+              <Button look="danger" onClick={() => ask('delete')}>
                 Delete
               </Button>
             </>
           )}
           {may('evals:run') && (
-            <Button look="primary" onClick={() => setAsked('launch')}>
+            <Button look="primary" onClick={() => ask('launch')}>
               Launch
             </Button>
           )}
@@ -82,9 +80,9 @@ function Detail({ suite }: { suite: Suite }) {
           },
         ]}
       />
-      {asked === 'launch' && <Launch suite={suite} onClose={close} />}
-      {asked === 'change' && <SuiteForm suite={suite} onClose={close} />}
-      {asked === 'delete' && <DeleteThis suite={suite} onClose={close} />}
+      {asked.launch && may('evals:run') && <Launch suite={suite} onClose={close} />}
+      {asked.change && may('evals:write') && <SuiteForm suite={suite} onClose={close} />}
+      {asked.delete && may('evals:write') && <DeleteThis suite={suite} onClose={close} />}
     </Page>
   );
 }

@@ -1,10 +1,11 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useChange } from '../../api/queries.ts';
+import { useGoOn } from '../../app/search.ts';
 import { Field, Input } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { ModelField } from '../../ui/model-field.tsx';
+import { toast } from '../../ui/toast.tsx';
 
 export interface LaunchProps {
   suite: OperationOutput<'evals.suites.get'>;
@@ -13,7 +14,7 @@ export interface LaunchProps {
 
 /** Asks all cases of a suite, which is said to cost something; what comes of it is followed on the page of the run. */
 export function Launch({ suite, onClose }: LaunchProps) {
-  const navigate = useNavigate();
+  const goOn = useGoOn();
   const launch = useChange('evals.suites.run');
   const [samples, setSamples] = useState(String(suite.samples));
   const [model, setModel] = useState('');
@@ -27,8 +28,8 @@ export function Launch({ suite, onClose }: LaunchProps) {
       ...(model === '' ? {} : { model }),
       ...(note === '' ? {} : { note }),
     });
-    onClose();
-    await navigate({ to: `/evals/runs/${run.id}` as never });
+    toast('It is launched.');
+    await goOn(`/evals/runs/${run.id}`);
   };
   return (
     <FormDialog title={`Launch ${suite.name}`} verb="Launch" incomplete={!isCount} onSubmit={submit} onClose={onClose}>

@@ -1,7 +1,6 @@
-import { useState } from 'react';
 import { useCall, useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Delete } from '../../ui/delete.tsx';
@@ -19,16 +18,17 @@ export function CaseList() {
   const mayWrite = useMay()('evals:write');
   const [{ case: opened, tag }, change] = useSearchState();
   const cases = useList('evals.cases.list', tag === undefined ? {} : { tag });
-  const [removed, setRemoved] = useState<Case>();
+  const { asked, ask, close } = useDialogs('delete');
+  const removed = mayWrite ? cases.items?.find(({ id }) => id === asked.delete) : undefined;
   const actions: Column<Case> = {
     title: 'Actions',
     end: true,
     cell: (one) => (
       <span className="flex flex-wrap justify-end gap-1">
-        <Button small aria-label={`Change ${one.name}`} onClick={() => change({ case: one.id })}>
+        <Button small aria-label={`Change ${one.name}`} onClick={() => change({ case: one.id }, 'push')}>
           Change
         </Button>
-        <Button small look="danger" aria-label={`Delete ${one.name}`} onClick={() => setRemoved(one)}>
+        <Button small look="danger" aria-label={`Delete ${one.name}`} onClick={() => ask('delete', one.id)}>
           Delete
         </Button>
       </span>
@@ -56,8 +56,8 @@ export function CaseList() {
           </Empty>
         }
       />
-      {mayWrite && opened !== undefined && <Opened id={opened} onClose={() => change({ case: undefined })} />}
-      {removed && <DeleteThis of={removed} onClose={() => setRemoved(undefined)} />}
+      {mayWrite && opened !== undefined && <Opened id={opened} onClose={() => change({ case: undefined }, 'back')} />}
+      {removed && <DeleteThis of={removed} onClose={close} />}
     </>
   );
 }

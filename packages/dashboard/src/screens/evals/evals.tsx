@@ -2,10 +2,10 @@ import type { OperationOutput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
-import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -21,18 +21,19 @@ type Suite = OperationOutput<'evals.suites.list'>['items'][number];
 /** The suites with what came of them last, all cases, and all runs. */
 export default function Evals() {
   const mayWrite = useMay()('evals:write');
-  const [{ tab = 'suites', create }, change] = useSearchState();
-  const close = () => change({ create: undefined });
+  const [{ tab = 'suites' }, change] = useSearchState();
   return (
     <Page
       title="Evals"
       actions={
         mayWrite && (
           <>
-            <Button onClick={() => change({ create: 'case' }, 'push')}>New case</Button>
-            <Button look="primary" onClick={() => change({ create: 'suite' }, 'push')}>
-              New suite
-            </Button>
+            <New label="New case" about="case" plain>
+              {(close) => <CaseForm onClose={close} />}
+            </New>
+            <New label="New suite" about="suite">
+              {(close) => <SuiteForm onClose={close} />}
+            </New>
           </>
         )
       }
@@ -47,8 +48,6 @@ export default function Evals() {
           { id: 'runs', title: 'Runs', content: () => <EvalRuns /> },
         ]}
       />
-      {create === 'case' && mayWrite && <CaseForm onClose={close} />}
-      {create === 'suite' && mayWrite && <SuiteForm onClose={close} />}
     </Page>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import { useCall, useChange, useList } from '../../api/queries.ts';
+import { useGoOn } from '../../app/search.ts';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { Field, Input, Select, Textarea } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
@@ -14,7 +14,7 @@ import type { Suite, SuiteDraft } from './suite-draft.ts';
 /** Makes a suite, or changes one; its page is where it ends. */
 export function SuiteForm({ suite, onClose }: { suite?: Suite; onClose(): void }) {
   const names = useCall('discovery.get', {});
-  const navigate = useNavigate();
+  const goOn = useGoOn();
   const [draft, setDraft] = useState(() => toSuiteDraft(suite));
   const create = useChange('evals.suites.create');
   const update = useChange('evals.suites.update');
@@ -23,9 +23,8 @@ export function SuiteForm({ suite, onClose }: { suite?: Suite; onClose(): void }
     const given = toSuite(draft);
     const made = await (suite ? update.mutateAsync({ id: suite.id, ...given }) : create.mutateAsync(given));
     toast(suite ? 'The suite is changed.' : 'The suite is made.');
-    onClose();
-    // In place of the dialog: back leads to the list.
-    if (made.name !== suite?.name) await navigate({ to: `/evals/suites/${made.name}` as never, replace: true });
+    if (made.name === suite?.name) onClose();
+    else await goOn(`/evals/suites/${made.name}`);
   };
   const text = (member: TextMember, label: string, hint?: string) => (
     <Field label={label} {...(hint === undefined ? {} : { hint })}>

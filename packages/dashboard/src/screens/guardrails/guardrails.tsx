@@ -1,6 +1,6 @@
 import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
-import { Button } from '../../ui/button.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Hits } from './hits.tsx';
@@ -12,17 +12,11 @@ import { TryRuns } from './try-runs.tsx';
 /** The rules about what may pass, what they say of a text, and what they have found. */
 export default function Guardrails() {
   const mayWrite = useMay()('guardrails:write');
-  const [{ rule, run, create, tab = rule === undefined ? 'rules' : 'hits' }, change] = useSearchState();
+  const [{ rule, run, tab = rule === undefined ? 'rules' : 'hits' }, change] = useSearchState();
   return (
     <Page
       title="Guardrails"
-      actions={
-        mayWrite && (
-          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
-            New rule
-          </Button>
-        )
-      }
+      actions={mayWrite && <New label="New rule">{(close) => <RuleForm onClose={close} />}</New>}
     >
       <Tabs
         label="Guardrails"
@@ -37,7 +31,6 @@ export default function Guardrails() {
           { id: 'hits', title: 'Hits', content: () => <Hits /> },
         ]}
       />
-      {create === '1' && mayWrite && <RuleForm onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Delete } from '../../ui/delete.tsx';
@@ -19,10 +19,11 @@ import type { Rule } from './rule.ts';
 export function Rules() {
   const mayWrite = useMay()('guardrails:write');
   const rules = useList('guardrails.list', {});
-  const [asked, setAsked] = useState<Asked>();
+  const { asked, ask, close } = useDialogs('change', 'delete');
   const order = useOrder(rules.items ?? []);
   const update = useChange('guardrails.update');
-  const close = () => setAsked(undefined);
+  const find = (id?: string) => rules.items?.find((rule) => rule.id === id && rule.origin === 'api');
+  const [changed, deleted] = mayWrite ? [find(asked.change), find(asked.delete)] : [];
   const place: Column<Rule> = {
     title: '#',
     end: true,
@@ -64,7 +65,7 @@ export function Rules() {
           >
             ↓
           </Button>
-          <Button small aria-label={`Change ${rule.name}`} onClick={() => setAsked({ what: 'change', rule })}>
+          <Button small aria-label={`Change ${rule.name}`} onClick={() => ask('change', rule.id)}>
             Change
           </Button>
           <Menu
@@ -79,7 +80,7 @@ export function Rules() {
                 label: rule.enabled ? 'Switch off' : 'Switch on',
                 onSelect: () => update.mutate({ id: rule.id, enabled: !rule.enabled }),
               },
-              { label: 'Delete', danger: true, onSelect: () => setAsked({ what: 'delete', rule }) },
+              { label: 'Delete', danger: true, onSelect: () => ask('delete', rule.id) },
             ]}
           />
         </span>
@@ -105,15 +106,13 @@ export function Rules() {
           </Empty>
         }
       />
-      {asked?.what === 'change' && <RuleForm rule={asked.rule} onClose={close} />}
-      {asked?.what === 'delete' && <DeleteThis rule={asked.rule} onClose={close} />}
+      {changed && <RuleForm key={changed.id} rule={changed} onClose={close} />}
+      {deleted && <DeleteThis rule={deleted} onClose={close} />}
     </>
   );
 }
 
 // --- internal ---
-
-type Asked = { what: 'change' | 'delete'; rule: Rule };
 
 const COLUMNS: readonly Column<Rule>[] = [
   {

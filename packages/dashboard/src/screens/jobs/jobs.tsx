@@ -1,11 +1,10 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
@@ -20,7 +19,10 @@ type Job = OperationOutput<'jobs.list'>['items'][number];
 /** What begins by itself, and when. */
 export default function Jobs() {
   const [{ workflow, job }, change] = useSearchState();
+  const mayWrite = useMay()('jobs:write');
+  const { asked, ask, close } = useDialogs('delete');
   const jobs = useList('jobs.list', workflow ? { workflow } : {}, { keep: true });
+  const deleted = jobs.items?.find(({ id, origin }) => id === asked.delete && origin === 'made' && mayWrite);
   return (
     <Page
       title="Recurring jobs"
@@ -32,7 +34,14 @@ export default function Jobs() {
         of={jobs}
         label="Recurring jobs"
         keyOf={({ id }) => id}
-        columns={[...COLUMNS, { title: 'Actions', end: true, cell: (row: Job) => <Actions job={row} /> }]}
+        columns={[
+          ...COLUMNS,
+          {
+            title: 'Actions',
+            end: true,
+            cell: (row: Job) => <Actions job={row} onDelete={() => ask('delete', row.id)} />,
+          },
+        ]}
         empty={
           <Empty title="There is no timer here">
             A workflow declares its own with <code>schedules</code>, and code makes others with{' '}
@@ -40,7 +49,8 @@ export default function Jobs() {
           </Empty>
         }
       />
-      {job && <Firings id={job} onClose={() => change({ job: undefined })} />}
+      {job && <Firings id={job} onClose={() => change({ job: undefined }, 'back')} />}
+      {deleted && <DeleteThis id={deleted.id} onClose={close} />}
     </Page>
   );
 }
@@ -93,13 +103,11 @@ function Last({ job: { lastFiredAt, lastOutcome, lastRunId, lastError } }: { job
   );
 }
 
-function Actions({ job }: { job: Job }) {
+function Actions({ job, onDelete }: { job: Job; onDelete(): void }) {
   const may = useMay();
   const [, change] = useSearchState();
-  const [isAsked, setAsked] = useState(false);
   const run = useChange('jobs.run', ['jobs', 'runs']);
   const update = useChange('jobs.update');
-  const remove = useChange('jobs.delete');
   const { id, isPaused, origin } = job;
   const act = async (done: Promise<unknown>, text: string): Promise<void> => {
     try {
@@ -140,21 +148,19 @@ function Actions({ job }: { job: Job }) {
         </Button>
       )}
       {may('jobs:write') && origin === 'made' && (
-        <Button small look="danger" aria-label={`Delete ${id}`} onClick={() => setAsked(true)}>
+        <Button small look="danger" aria-label={`Delete ${id}`} onClick={onDelete}>
           Delete
         </Button>
       )}
-      {isAsked && (
-        <Confirm
-          title={`Delete ${id}?`}
-          verb="Delete"
-          danger
-          onClose={() => setAsked(false)}
-          onConfirm={() => remove.mutateAsync({ id })}
-        >
-          It does not fire again. Code can make it anew.
-        </Confirm>
-      )}
     </span>
+  );
+}
+
+function DeleteThis({ id, onClose }: { id: string; onClose(): void }) {
+  const remove = useChange('jobs.delete');
+  return (
+    <Delete name={id} onDelete={() => remove.mutateAsync({ id })} onClose={onClose}>
+      It does not fire again. Code can make it anew.
+    </Delete>
   );
 }

@@ -1,13 +1,14 @@
 import { useState } from 'react';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -19,27 +20,26 @@ import { NewKey } from './new-key.tsx';
 import { ShownOnce } from './shown-once.tsx';
 import type { KeyValue } from './shown-once.tsx';
 
-type Asked = { what: 'revoke' | 'rotate'; key: ApiKey };
-
 /** The keys that programs call the box with. */
 export default function Keys() {
   const may = useMay();
   const keys = useList('keys.list', {});
-  const [{ create, agent, open }, change] = useSearchState();
-  const [asked, setAsked] = useState<Asked>();
+  const [{ agent }] = useSearchState();
+  const { asked, ask, close } = useDialogs('open', 'rotate', 'revoke');
   // In memory alone, until it is closed.
   const [made, setMade] = useState<KeyValue>();
-  const close = () => setAsked(undefined);
   const mayWrite = may('keys:write');
-  const opened = keys.items?.find(({ id, status }) => id === open && status === 'active');
+  const find = (asking?: string) =>
+    mayWrite ? keys.items?.find(({ id, status }) => id === asking && status === 'active') : undefined;
+  const [opened, rotated, revoked] = [find(asked.open), find(asked.rotate), find(asked.revoke)];
   return (
     <Page
       title="API keys"
       actions={
         mayWrite && (
-          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
-            New key
-          </Button>
+          <New label="New key" reads={['agent']}>
+            {(done) => <NewKey agent={agent} onMade={setMade} onClose={done} />}
+          </New>
         )
       }
     >
@@ -47,7 +47,7 @@ export default function Keys() {
         of={keys}
         label="API keys"
         keyOf={({ id }) => id}
-        columns={mayWrite ? [...COLUMNS, toActions(setAsked, (id) => change({ open: id }, 'push'))] : COLUMNS}
+        columns={mayWrite ? [...COLUMNS, toActions(ask)] : COLUMNS}
         empty={
           <Empty title="There is no API key yet">
             A program calls agents and workflows with a key that is granted them. Its value is shown once, when it is
@@ -55,12 +55,9 @@ export default function Keys() {
           </Empty>
         }
       />
-      {create === '1' && mayWrite && (
-        <NewKey agent={agent} onMade={setMade} onClose={() => change({ create: undefined, agent: undefined })} />
-      )}
-      {opened && mayWrite && <ChangeKey key={opened.id} apiKey={opened} onClose={() => change({ open: undefined })} />}
-      {asked?.what === 'revoke' && <Revoke apiKey={asked.key} onClose={close} />}
-      {asked?.what === 'rotate' && <Rotate apiKey={asked.key} onMade={setMade} onClose={close} />}
+      {opened && <ChangeKey key={opened.id} apiKey={opened} onClose={close} />}
+      {revoked && <Revoke apiKey={revoked} onClose={close} />}
+      {rotated && <Rotate apiKey={rotated} onMade={setMade} onClose={close} />}
       {made && <ShownOnce of={made} onClose={() => setMade(undefined)} />}
     </Page>
   );
@@ -124,20 +121,20 @@ function grantedOf(granted: 'all' | string[]) {
   return granted.length === 0 ? <span className="text-muted">none</span> : <bdi>{granted.join(', ')}</bdi>;
 }
 
-function toActions(ask: (asked: Asked) => void, open: (id: string) => void): Column<ApiKey> {
+function toActions(ask: (what: 'open' | 'rotate' | 'revoke', id: string) => void): Column<ApiKey> {
   return {
     title: 'Actions',
     end: true,
     cell: (key) =>
       key.status === 'active' && (
         <span className="flex flex-wrap justify-end gap-1">
-          <Button small aria-label={`Change ${key.name}`} onClick={() => open(key.id)}>
+          <Button small aria-label={`Change ${key.name}`} onClick={() => ask('open', key.id)}>
             Change
           </Button>
-          <Button small aria-label={`Rotate ${key.name}`} onClick={() => ask({ what: 'rotate', key })}>
+          <Button small aria-label={`Rotate ${key.name}`} onClick={() => ask('rotate', key.id)}>
             Rotate
           </Button>
-          <Button small look="danger" aria-label={`Revoke ${key.name}`} onClick={() => ask({ what: 'revoke', key })}>
+          <Button small look="danger" aria-label={`Revoke ${key.name}`} onClick={() => ask('revoke', key.id)}>
             Revoke
           </Button>
         </span>

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import { useChange } from '../../api/queries.ts';
+import { useGoOn } from '../../app/search.ts';
 import { Checkbox } from '../../ui/checkbox.tsx';
 import { Field, Input, Textarea } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
@@ -10,7 +10,7 @@ import type { Collection } from './index-state.tsx';
 
 /** Makes a collection, or changes what it says of itself, what reranks its searches and how documents are cut. */
 export function CollectionForm({ collection, onClose }: { collection?: Collection; onClose(): void }) {
-  const navigate = useNavigate();
+  const goOn = useGoOn();
   const create = useChange('rag.collections.create');
   const update = useChange('rag.collections.update');
   const [name, setName] = useState(collection?.name ?? '');
@@ -43,9 +43,7 @@ export function CollectionForm({ collection, onClose }: { collection?: Collectio
       ...(rerank === '' ? {} : { rerankModel: rerank }),
       chunking,
     });
-    onClose();
-    // In place of the dialog: back leads to the list.
-    await navigate({ to: `/knowledge/${name.trim()}` as never, replace: true });
+    await goOn(`/knowledge/${name.trim()}`);
   };
   return (
     <FormDialog

@@ -1,10 +1,9 @@
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
-import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -17,18 +16,11 @@ import type { Collection } from './index-state.tsx';
 export default function Knowledge() {
   const mayAdmin = useMay()('rag:admin');
   const collections = useList('rag.collections.list', {});
-  const [{ create }, change] = useSearchState();
   useFollowWork('rag', collections.items?.some(({ index }) => index.state !== 'ready') ?? false);
   return (
     <Page
       title="Knowledge"
-      actions={
-        mayAdmin && (
-          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
-            New collection
-          </Button>
-        )
-      }
+      actions={mayAdmin && <New label="New collection">{(close) => <CollectionForm onClose={close} />}</New>}
     >
       <List
         of={collections}
@@ -42,7 +34,6 @@ export default function Knowledge() {
           </Empty>
         }
       />
-      {create === '1' && mayAdmin && <CollectionForm onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

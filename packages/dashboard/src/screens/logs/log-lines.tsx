@@ -29,8 +29,7 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
   const { lines, isLoading, error, isCut, hasGap, hasOlder, onOlder } = log;
   const [{ record }, setSearch] = useSearchState();
   const open = useMemo(() => lines.find(({ id }) => String(id) === record), [lines, record]);
-  const setOpen = (line: LogLine | undefined) =>
-    setSearch({ record: line && String(line.id) }, line ? 'push' : 'replace');
+  const setOpen = (line: LogLine | undefined) => setSearch({ record: line && String(line.id) }, line ? 'push' : 'back');
   // By its id: the places change as records come.
   const [markedId, setMarked] = useState<number>();
   const [isBusy, setBusy] = useState(false);

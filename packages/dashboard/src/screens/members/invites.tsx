@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { usePlane, usePlaneChange } from '../../api/plane.ts';
 import { useBox } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -15,7 +15,8 @@ export function Invites() {
   const { organization = '' } = useBox().bootstrap;
   const invites = usePlane<{ items: Invite[] }>(`/orgs/${organization}/invites`);
   const revoke = usePlaneChange();
-  const [taken, setTaken] = useState<Invite>();
+  const { asked, ask, close } = useDialogs('revoke');
+  const taken = invites.data?.items.find(({ id }) => id === asked.revoke);
   return (
     <div className="mt-6">
       <Panel title="Open invites">
@@ -40,7 +41,7 @@ export function Invites() {
                         small
                         look="danger"
                         aria-label={`Take back the invite of ${invite.email}`}
-                        onClick={() => setTaken(invite)}
+                        onClick={() => ask('revoke', invite.id)}
                       >
                         Take back
                       </Button>
@@ -57,7 +58,7 @@ export function Invites() {
           title="Take back this invite?"
           verb="Take back"
           danger
-          onClose={() => setTaken(undefined)}
+          onClose={close}
           onConfirm={async () => {
             await revoke.mutateAsync({ method: 'DELETE', path: `/orgs/${organization}/invites/${taken.id}` });
             toast('The invite is taken back.');

@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import { usePlane } from '../../api/plane.ts';
 import { useBox } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
-import { Button } from '../../ui/button.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Invites } from './invites.tsx';
 import { mayWriteMembers } from './member.ts';
@@ -16,7 +15,6 @@ import { InviteLink } from './invite-link.tsx';
 /** Who is in the organisation, as what, and who is invited. */
 export default function Members() {
   const { organization = '', caller } = useBox().bootstrap;
-  const [{ invite }, change] = useSearchState();
   const [made, setMade] = useState<MadeInvite>();
   const mayWrite = mayWriteMembers(caller.role);
   const members = usePlane<{ items: Member[] }>(`/orgs/${organization}/members`);
@@ -25,15 +23,14 @@ export default function Members() {
       title="Members"
       actions={
         mayWrite && (
-          <Button look="primary" onClick={() => change({ invite: '1' }, 'push')}>
-            Invite someone
-          </Button>
+          <New label="Invite someone" name="invite">
+            {(close) => <NewInvite onMade={setMade} onClose={close} />}
+          </New>
         )
       }
     >
       <Answer of={members}>{({ items }) => <People of={items} />}</Answer>
       {mayWrite && <Invites />}
-      {mayWrite && invite === '1' && <NewInvite onMade={setMade} onClose={() => change({ invite: undefined })} />}
       {made && <InviteLink of={made} onClose={() => setMade(undefined)} />}
     </Page>
   );

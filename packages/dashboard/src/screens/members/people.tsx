@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { usePlaneChange } from '../../api/plane.ts';
 import { useBox } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -13,8 +13,11 @@ import type { Member } from './member.ts';
 
 export function People({ of }: { of: readonly Member[] }) {
   const { caller } = useBox().bootstrap;
-  const [leaving, setLeaving] = useState<Member>();
+  const { asked, ask, close } = useDialogs('remove');
   const isLastOwner = ({ role }: Member) => role === 'owner' && of.filter((each) => each.role === 'owner').length === 1;
+  const mayLeave = (member: Member) =>
+    !isLastOwner(member) && (member.userId === caller.id || mayChange(caller.role, member.role));
+  const leaving = of.find((member) => member.userId === asked.remove && mayLeave(member));
   return (
     <>
       <Table
@@ -41,14 +44,14 @@ export function People({ of }: { of: readonly Member[] }) {
             end: true,
             cell: (member) => {
               const isSelf = member.userId === caller.id;
-              if (isLastOwner(member) || !(isSelf || mayChange(caller.role, member.role))) return null;
+              if (!mayLeave(member)) return null;
               const verb = isSelf ? 'Leave' : 'Remove';
               return (
                 <Button
                   small
                   look="danger"
                   aria-label={isSelf ? 'Leave the organisation' : `Remove ${member.name}`}
-                  onClick={() => setLeaving(member)}
+                  onClick={() => ask('remove', member.userId)}
                 >
                   {verb}
                 </Button>
@@ -57,7 +60,7 @@ export function People({ of }: { of: readonly Member[] }) {
           },
         ]}
       />
-      {leaving && <Leave of={leaving} onClose={() => setLeaving(undefined)} />}
+      {leaving && <Leave of={leaving} onClose={close} />}
     </>
   );
 }

@@ -1,8 +1,7 @@
-import { useState } from 'react';
 import { useFollowWork } from '../../api/follow-work.ts';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { AgentFilter } from '../../ui/agent-filter.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -16,7 +15,7 @@ import { toColumns } from './columns.tsx';
 export default function Memory() {
   const [{ agent = '', user = '', client = '' }, change] = useSearchState();
   const mayForget = useMay()('sessions:delete');
-  const [isAsking, setAsking] = useState(false);
+  const { asked, ask, close } = useDialogs('forget');
   const filter = {
     ...(agent === '' ? {} : { agent }),
     ...(user === '' ? {} : { user }),
@@ -31,7 +30,7 @@ export default function Memory() {
       actions={
         mayForget &&
         user !== '' && (
-          <Button look="danger" disabled={!turns.items?.length} onClick={() => setAsking(true)}>
+          <Button look="danger" disabled={!turns.items?.length} onClick={() => ask('forget')}>
             Forget this user
           </Button>
         )
@@ -71,7 +70,7 @@ export default function Memory() {
           </Empty>
         }
       />
-      {isAsking && <Forget filter={{ ...filter, user }} onClose={() => setAsking(false)} />}
+      {asked.forget && mayForget && user !== '' && <Forget filter={{ ...filter, user }} onClose={close} />}
     </Page>
   );
 }

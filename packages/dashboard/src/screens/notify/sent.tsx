@@ -34,6 +34,7 @@ export function Sent({ deliveries }: { deliveries: Listed<Delivery> }) {
         <Button
           small
           aria-label={`Send ${type} ${deliveryId.slice(-8)} once more`}
+          busy={redeliver.isPending && redeliver.variables.id === deliveryId}
           disabled={redeliver.isPending}
           onClick={() => void send(deliveryId)}
         >

@@ -1,8 +1,10 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useCallback, useEffect } from 'react';
 import type { ReactNode } from 'react';
 import type { AgentInterrupt } from '@svc/runtime/client';
 import { useMay } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import type { UseChat } from '../../chat/use-chat.ts';
+import { AgentState } from '../../chat/agent-state.tsx';
 import { Composer } from '../../chat/composer.tsx';
 import { MessageList } from '../../chat/message-list.tsx';
 import { toText } from '../../chat/message.ts';
@@ -17,7 +19,6 @@ import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { AgentState } from './agent-state.tsx';
 import type { Beginning } from './playground.tsx';
 import { RequestDialog } from './request-dialog.tsx';
 import { useStickToEnd } from '../../chat/stick-to-end.ts';
@@ -41,7 +42,7 @@ export function Conversation(props: ConversationProps) {
   const { agent, threadId, isNew, beginning, prompt, onBegin, onBranch, children } = props;
   const chatting = useChat({ agent, threadId, isNew: isNew || beginning !== undefined, prompt });
   const { chat, thread, isLost } = chatting;
-  const [isShown, setShown] = useState(false);
+  const { asked, ask, close } = useDialogs('request');
   useEffect(() => {
     if (!beginning) return;
     void chat.begin(beginning.messages, beginning.text);
@@ -58,7 +59,7 @@ export function Conversation(props: ConversationProps) {
       <header className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
         <h1 className="mr-2 text-base font-semibold">Playground</h1>
         {children}
-        <Button disabled={thread.messages.length === 0} onClick={() => setShown(true)}>
+        <Button disabled={thread.messages.length === 0} onClick={() => ask('request', 'curl')}>
           As a request
         </Button>
         <Said status={thread.status} isLost={isLost} hasAnswered={thread.turns.length > 0} />
@@ -75,8 +76,14 @@ export function Conversation(props: ConversationProps) {
         </div>
         <AgentState state={thread.state} />
       </div>
-      {isShown && (
-        <RequestDialog agent={agent} threadId={threadId} message={lastSaid(thread)} onClose={() => setShown(false)} />
+      {asked.request && (
+        <RequestDialog
+          agent={agent}
+          threadId={threadId}
+          message={lastSaid(thread)}
+          client={asked.request}
+          onClose={close}
+        />
       )}
     </>
   );

@@ -1,6 +1,7 @@
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { useCall } from '../../api/queries.ts';
 import { useBox, useMay } from '../../app/box.ts';
+import { useSearchState } from '../../app/search.ts';
 import { toRequestTexts } from '../../chat/requests.ts';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
@@ -12,19 +13,21 @@ export interface RequestDialogProps {
   agent: string;
   threadId: string;
   message: string;
+  /** Which client says it. */
+  client: string;
   onClose(): void;
 }
 
 /** What was said last, as other clients of the box would say it. */
-export function RequestDialog({ agent, threadId, message, onClose }: RequestDialogProps) {
+export function RequestDialog({ agent, threadId, message, client, onClose }: RequestDialogProps) {
   const may = useMay();
   const baseUrl = useAddress();
-  const [open, setOpen] = useState('curl');
+  const [, change] = useSearchState();
   const texts = useMemo(
     () => toRequestTexts({ baseUrl, agent, threadId, message }),
     [baseUrl, agent, threadId, message],
   );
-  const shown = texts.find(({ id }) => id === open)?.text ?? '';
+  const shown = texts.find(({ id }) => id === client) ?? texts[0];
   return (
     <Dialog
       wide
@@ -32,7 +35,7 @@ export function RequestDialog({ agent, threadId, message, onClose }: RequestDial
       onClose={onClose}
       actions={
         <>
-          <Copy text={shown} what="request" />
+          <Copy text={shown?.text ?? ''} what="request" />
           <Button onClick={onClose}>Close</Button>
         </>
       }
@@ -47,8 +50,8 @@ export function RequestDialog({ agent, threadId, message, onClose }: RequestDial
       </p>
       <Tabs
         label="Client"
-        value={open}
-        onChange={setOpen}
+        value={shown?.id ?? ''}
+        onChange={(next) => change({ request: next })}
         tabs={texts.map(({ id, title, text }) => ({
           id,
           title,

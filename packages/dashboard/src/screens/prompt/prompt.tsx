@@ -1,7 +1,6 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useLeave } from '../../api/queries.ts';
-import { usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, usePathParams, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -32,19 +31,18 @@ export default function Prompt() {
 function Detail({ prompt }: { prompt: PromptDetail }) {
   const { id, name, key, note, publishedVersion, latestVersion, ownerExists } = prompt;
   const [{ tab = 'text' }, change] = useSearchState();
-  const [asked, setAsked] = useState<'rollback' | 'delete' | 'rename'>();
-  const close = () => setAsked(undefined);
+  const { asked, ask, close } = useDialogs('rollback', 'delete', 'rename');
   return (
     <Page
       title={<bdi>{name}</bdi>}
       actions={
         <>
-          {publishedVersion !== null && <Button onClick={() => setAsked('rollback')}>Roll back</Button>}
+          {publishedVersion !== null && <Button onClick={() => ask('rollback')}>Roll back</Button>}
           <Menu
             label="More"
             items={[
-              { label: 'Rename', onSelect: () => setAsked('rename') },
-              { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
+              { label: 'Rename', onSelect: () => ask('rename') },
+              { label: 'Delete', danger: true, onSelect: () => ask('delete') },
             ]}
           />
         </>
@@ -74,9 +72,9 @@ function Detail({ prompt }: { prompt: PromptDetail }) {
         ]}
       />
       <UsedBy prompt={prompt} />
-      {asked === 'rollback' && <RollBack prompt={prompt} onClose={close} />}
-      {asked === 'delete' && <DeleteThis id={id} name={name} onClose={close} />}
-      {asked === 'rename' && <Rename prompt={prompt} onClose={close} />}
+      {asked.rollback && publishedVersion !== null && <RollBack prompt={prompt} onClose={close} />}
+      {asked.delete && <DeleteThis id={id} name={name} onClose={close} />}
+      {asked.rename && <Rename prompt={prompt} onClose={close} />}
     </Page>
   );
 }

@@ -1,9 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -22,7 +21,8 @@ export function Versions({ prompt }: { prompt: OperationOutput<'prompts.get'> })
   const versions = useList('prompts.versions', { id });
   const publish = useChange('prompts.publish');
   const [{ version: shown }, change] = useSearchState();
-  const [asked, setAsked] = useState<number>();
+  const { asked, ask, close } = useDialogs('publish');
+  const toPublish = versions.items?.find((one) => String(one.version) === asked.publish && !one.isPublished)?.version;
   return (
     <>
       <List
@@ -63,7 +63,11 @@ export function Versions({ prompt }: { prompt: OperationOutput<'prompts.get'> })
                     >
                       Compare
                     </Button>
-                    <Button small aria-label={`Publish version ${version}`} onClick={() => setAsked(version)}>
+                    <Button
+                      small
+                      aria-label={`Publish version ${version}`}
+                      onClick={() => ask('publish', String(version))}
+                    >
                       Publish
                     </Button>
                   </>
@@ -74,20 +78,22 @@ export function Versions({ prompt }: { prompt: OperationOutput<'prompts.get'> })
         ]}
         empty={null}
       />
-      {asked !== undefined && (
+      {toPublish !== undefined && (
         <Confirm
-          title={`Publish version ${asked}?`}
+          title={`Publish version ${toPublish}?`}
           verb="Publish"
-          onClose={() => setAsked(undefined)}
+          onClose={close}
           onConfirm={async () => {
-            await publish.mutateAsync({ id, version: asked });
-            toast(`Version ${asked} is in force.`);
+            await publish.mutateAsync({ id, version: toPublish });
+            toast(`Version ${toPublish} is in force.`);
           }}
         >
           It is in force from the next turn on. The one before it can be rolled back to.
         </Confirm>
       )}
-      {isVersion(shown) && <Shown id={id} version={Number(shown)} onClose={() => change({ version: undefined })} />}
+      {isVersion(shown) && (
+        <Shown id={id} version={Number(shown)} onClose={() => change({ version: undefined }, 'back')} />
+      )}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import { useCall, useChange } from '../../api/queries.ts';
+import { useGoOn } from '../../app/search.ts';
 import { Field, Input, Select, Textarea } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { OWNER_KINDS } from './owner.ts';
@@ -8,7 +8,7 @@ import type { OwnerKind } from './owner.ts';
 
 /** A prompt with its first version, which is a draft. */
 export function NewPrompt({ onClose }: { onClose(): void }) {
-  const navigate = useNavigate();
+  const goOn = useGoOn();
   const names = useCall('discovery.get', {});
   const create = useChange('prompts.create');
   const [ownerKind, setOwnerKind] = useState<OwnerKind>('agent');
@@ -21,9 +21,7 @@ export function NewPrompt({ onClose }: { onClose(): void }) {
   const submit = async () => {
     const owner = ownerKind === 'workspace' ? {} : { ownerName };
     const { id } = await create.mutateAsync({ ownerKind, ...owner, key, name, text });
-    onClose();
-    // In place of the dialog: back leads to the list.
-    await navigate({ to: `/prompts/${id}` as never, replace: true });
+    await goOn(`/prompts/${id}`);
   };
   return (
     <FormDialog

@@ -2,11 +2,11 @@ import type { OperationOutput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -18,18 +18,11 @@ type Prompt = OperationOutput<'prompts.list'>['items'][number];
 
 /** The texts that agents and workflows ask for. */
 export default function Prompts() {
-  const [{ owner, create }, change] = useSearchState();
+  const [{ owner }, change] = useSearchState();
   const ownerKind = OWNER_KINDS.find((kind) => kind === owner);
   const prompts = useList('prompts.list', ownerKind ? { ownerKind } : {}, { keep: true });
   return (
-    <Page
-      title="Prompts"
-      actions={
-        <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
-          New prompt
-        </Button>
-      }
-    >
+    <Page title="Prompts" actions={<New label="New prompt">{(close) => <NewPrompt onClose={close} />}</New>}>
       <div className="mb-3 max-w-60">
         <Field label="Whose prompts" quiet>
           {(parts) => (
@@ -54,7 +47,6 @@ export default function Prompts() {
           </Empty>
         }
       />
-      {create === '1' && <NewPrompt onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

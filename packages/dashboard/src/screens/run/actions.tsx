@@ -1,10 +1,11 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useChange } from '../../api/queries.ts';
 import { useBox, useMay } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Delete } from '../../ui/delete.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import type { MenuItem } from '../../ui/menu.tsx';
 import { toast, toastFailure } from '../../ui/toast.tsx';
@@ -19,13 +20,16 @@ export function RunActions({ run }: { run: Run }) {
   const may = useMay();
   const { client } = useBox();
   const navigate = useNavigate();
-  const [asked, setAsked] = useState<What>();
+  const { asked, ask, close } = useDialogs('cancel', 'delete', 'fork');
   const retry = useChange('runs.retry');
   const pause = useChange('runs.pause');
   const resume = useChange('runs.resume');
   const makeCase = useChange('evals.cases.create');
   const isOver = isFinal(run);
   const isWorkflow = run.kind === 'workflow';
+  const mayFork = isWorkflow && run.sessionId === null && run.status !== 'queued' && may('runs:retry');
+  const mayCancel = !isOver && may('runs:cancel');
+  const mayDelete = isOver && may('runs:delete');
 
   const again = async (from: 'failed-step' | 'start') => {
     try {
@@ -65,7 +69,7 @@ export function RunActions({ run }: { run: Run }) {
     ...(isOver && isWorkflow && may('runs:retry')
       ? [{ label: 'Repeat from the start', onSelect: () => void again('start') }]
       : []),
-    ...(!isOver && may('runs:cancel') && run.pausedAt === null
+    ...(mayCancel && run.pausedAt === null
       ? [{ label: 'Pause', onSelect: () => void change(pause, 'It begins no further step.') }]
       : []),
     ...(may('guardrails:read')
@@ -78,15 +82,13 @@ export function RunActions({ run }: { run: Run }) {
         ]
       : []),
     ...(isOver && may('evals:write') ? [{ label: 'Make an eval case', onSelect: () => void promote() }] : []),
-    ...(isWorkflow && run.sessionId === null && run.status !== 'queued' && may('runs:retry')
-      ? [{ label: 'Fork from the start…', onSelect: () => setAsked('fork') }]
-      : []),
+    ...(mayFork ? [{ label: 'Fork from the start…', onSelect: () => ask('fork', 'start') }] : []),
     { label: 'Download its history', onSelect: () => void exportRun() },
     { label: 'Copy "svc replay --promote" (as a test)', onSelect: () => copy(toTestLine(run)) },
     ...(isOver && may('evals:write')
       ? [{ label: 'Copy "svc pull run --promote eval" (as a case)', onSelect: () => copy(toCaseLine(run)) }]
       : []),
-    ...(isOver && may('runs:delete') ? [{ label: 'Delete…', danger: true, onSelect: () => setAsked('delete') }] : []),
+    ...(mayDelete ? [{ label: 'Delete…', danger: true, onSelect: () => ask('delete') }] : []),
   ];
   return (
     <>
@@ -100,13 +102,15 @@ export function RunActions({ run }: { run: Run }) {
           Resume
         </Button>
       )}
-      {!isOver && may('runs:cancel') && (
-        <Button look="danger" onClick={() => setAsked('cancel')}>
+      {mayCancel && (
+        <Button look="danger" onClick={() => ask('cancel')}>
           Cancel run
         </Button>
       )}
       <Menu label="More" items={items} />
-      {asked && <Asked run={run} what={asked} onClose={() => setAsked(undefined)} />}
+      {asked.fork === 'start' && mayFork && <ForkDialog run={run} from="start" value={run.input} onClose={close} />}
+      {asked.cancel && mayCancel && <CancelThis run={run} onClose={close} />}
+      {asked.delete && mayDelete && <DeleteThis run={run} onClose={close} />}
     </>
   );
 }
@@ -121,40 +125,38 @@ function copy(line: string): void {
   void navigator.clipboard.writeText(line).then(() => toast(`Copied: ${line}`), toastFailure);
 }
 
-type What = 'cancel' | 'delete' | 'fork';
+interface AskedProps {
+  run: Run;
+  onClose(): void;
+}
 
-/** What is asked before it is done. */
-function Asked({ run, what, onClose }: { run: Run; what: What; onClose: () => void }) {
-  const navigate = useNavigate();
+function CancelThis({ run: { runId, name }, onClose }: AskedProps) {
   const cancel = useChange('runs.cancel');
-  const remove = useChange('runs.delete', ['runs.list', 'sessions']);
-  if (what === 'fork') return <ForkDialog run={run} from="start" value={run.input} onClose={onClose} />;
-  if (what === 'cancel')
-    return (
-      <Confirm
-        title={`Cancel this run of "${run.name}"?`}
-        verb="Cancel the run"
-        danger
-        onConfirm={() => cancel.mutateAsync({ id: run.runId })}
-        onClose={onClose}
-      >
-        It and the runs it started end. Its clean-up steps still run.
-      </Confirm>
-    );
   return (
     <Confirm
-      title={`Delete this run of "${run.name}"?`}
-      verb="Delete"
+      title={`Cancel this run of "${name}"?`}
+      verb="Cancel the run"
       danger
-      onConfirm={async () => {
-        await remove.mutateAsync({ id: run.runId });
-        toast('The run was deleted.');
-        void navigate({ to: '/runs' as never });
-      }}
+      onConfirm={() => cancel.mutateAsync({ id: runId })}
+      onClose={onClose}
+    >
+      It and the runs it started end. Its clean-up steps still run.
+    </Confirm>
+  );
+}
+
+function DeleteThis({ run: { runId, name }, onClose }: AskedProps) {
+  const remove = useChange('runs.delete', ['runs.list', 'sessions']);
+  return (
+    <Delete
+      name={`this run of "${name}"`}
+      done="The run was deleted."
+      to="/runs"
+      onDelete={() => remove.mutateAsync({ id: runId })}
       onClose={onClose}
     >
       Its steps go with it. This is not undone.
-    </Confirm>
+    </Delete>
   );
 }
 

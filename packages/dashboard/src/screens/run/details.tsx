@@ -1,7 +1,7 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -34,7 +34,7 @@ export function Details({ run, span, spans }: { run: Run; span: Span; spans: rea
 
 function StepDetails({ run, span, children }: { run: Run; span: Span; children: readonly Span[] }) {
   const may = useMay();
-  const [isForking, setForking] = useState(false);
+  const { asked, ask, close } = useDialogs('fork');
   const stepId = span.spanId.split(':').at(-1) ?? '';
   const step = useCall('runs.step', { id: span.runId, stepId });
   const isOwn = span.runId === run.runId;
@@ -62,16 +62,16 @@ function StepDetails({ run, span, children }: { run: Run; span: Span; children: 
             ))}
             {mayFork && (
               <p className="mb-2">
-                <Button small onClick={() => setForking(true)}>
+                <Button small onClick={() => ask('fork', stepId)}>
                   Fork from here
                 </Button>
               </p>
             )}
-            {isForking && (
+            {mayFork && asked.fork === stepId && (
               <ForkDialog
                 run={run}
                 from={stepId}
-                onClose={() => setForking(false)}
+                onClose={close}
                 {...(one.kind === 'step' ? { value: argsOf(one.input) } : {})}
               />
             )}

@@ -1,7 +1,7 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange } from '../../api/queries.ts';
+import { useGoOn } from '../../app/search.ts';
 import { parseJson } from '../../form/parse-json.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Field, Select, Textarea } from '../../ui/field.tsx';
@@ -24,7 +24,7 @@ export interface ForkProps {
 
 /** Shows what would be executed again, and does exactly that. */
 export function ForkDialog({ run, from, value, onClose }: ForkProps) {
-  const navigate = useNavigate();
+  const goOn = useGoOn();
   const [as, setAs] = useState<As>('fork');
   const shown = JSON.stringify(value, null, 2) ?? '';
   const [text, setText] = useState(shown);
@@ -41,8 +41,8 @@ export function ForkDialog({ run, from, value, onClose }: ForkProps) {
     try {
       const receipt = await (as === 'rewind' ? rewind : fork).mutateAsync(given);
       toast(receipt.status === 'started' ? 'A new run was started.' : 'The new run is queued.');
-      onClose();
-      if (receipt.status === 'started') void navigate({ to: `/runs/${receipt.runId}` as never });
+      if (receipt.status === 'started') await goOn(`/runs/${receipt.runId}`);
+      else onClose();
     } catch (error) {
       // What is shown next is how it stands.
       void preview.refetch();

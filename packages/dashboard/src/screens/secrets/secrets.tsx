@@ -2,7 +2,7 @@ import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Delete } from '../../ui/delete.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -10,6 +10,7 @@ import { Field, Input } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import { describeSecret, SecretArea, useTypedSecret } from '../../ui/secret-area.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -20,19 +21,11 @@ type Secret = OperationOutput<'secrets.list'>['items'][number];
 export default function Secrets() {
   const may = useMay();
   const secrets = useList('secrets.list', {});
-  const [{ create, rotate }, change] = useSearchState();
-  const [deleted, setDeleted] = useState<string>();
-  const close = () => change({ create: undefined, rotate: undefined });
+  const { asked, ask, close } = useDialogs('rotate', 'delete');
   return (
     <Page
       title="Secrets"
-      actions={
-        may('secrets:write') && (
-          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
-            New secret
-          </Button>
-        )
-      }
+      actions={may('secrets:write') && <New label="New secret">{(done) => <Write onClose={done} />}</New>}
     >
       <List
         of={secrets}
@@ -50,12 +43,12 @@ export default function Secrets() {
             cell: ({ name }) => (
               <span className="flex flex-wrap justify-end gap-1">
                 {may('secrets:rotate') && (
-                  <Button small aria-label={`Rotate ${name}`} onClick={() => change({ rotate: name }, 'push')}>
+                  <Button small aria-label={`Rotate ${name}`} onClick={() => ask('rotate', name)}>
                     Rotate
                   </Button>
                 )}
                 {may('secrets:write') && (
-                  <Button small look="danger" aria-label={`Delete ${name}`} onClick={() => setDeleted(name)}>
+                  <Button small look="danger" aria-label={`Delete ${name}`} onClick={() => ask('delete', name)}>
                     Delete
                   </Button>
                 )}
@@ -69,9 +62,8 @@ export default function Secrets() {
           </Empty>
         }
       />
-      {create === '1' && may('secrets:write') && <Write onClose={close} />}
-      {rotate && may('secrets:rotate') && <Write key={rotate} name={rotate} onClose={close} />}
-      {deleted !== undefined && <DeleteThis name={deleted} onClose={() => setDeleted(undefined)} />}
+      {asked.rotate && may('secrets:rotate') && <Write key={asked.rotate} name={asked.rotate} onClose={close} />}
+      {asked.delete && may('secrets:write') && <DeleteThis name={asked.delete} onClose={close} />}
     </Page>
   );
 }

@@ -9,6 +9,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { More } from '../../ui/more.tsx';
 import { Time } from '../../ui/time.tsx';
+import { toCost } from '../../ui/cost.ts';
 import { toCount } from '../../ui/count.ts';
 
 type Turn = OperationOutput<'sessions.messages'>['items'][number];
@@ -47,6 +48,12 @@ export function Replay({ session, isLeaving }: { session: OperationOutput<'sessi
 
 // --- internal ---
 
+/** An older box says the sum alone, as does one whose run has been deleted. */
+function toTokens({ totalTokens, inputTokens, outputTokens }: Turn): string {
+  if (typeof inputTokens !== 'number') return `${toCount(totalTokens)} tokens`;
+  return `${toCount(inputTokens)} tokens in, ${toCount(outputTokens ?? 0)} out`;
+}
+
 const ShownTurn = memo(function ShownTurn({ turn }: { turn: Turn }) {
   const thread = useMemo(() => ({ ...EMPTY, messages: toChatMessages(turn) }), [turn]);
   return (
@@ -54,7 +61,8 @@ const ShownTurn = memo(function ShownTurn({ turn }: { turn: Turn }) {
       <MessageList thread={thread} />
       <p className="mt-2 flex flex-wrap gap-x-3 text-xs text-muted">
         <Link to={`/runs/${turn.runId}`}>Run</Link>
-        <span className="tabular-nums">{toCount(turn.totalTokens)} tokens</span>
+        <span className="tabular-nums">{toTokens(turn)}</span>
+        {turn.cost !== undefined && <span className="tabular-nums">cost {toCost(turn.cost)}</span>}
         <Time at={turn.endedAt} />
       </p>
     </section>

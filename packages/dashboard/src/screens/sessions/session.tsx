@@ -1,10 +1,10 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, useGoOn, usePathParams, useSearchState } from '../../app/search.ts';
+import { AgentState } from '../../chat/agent-state.tsx';
 import { COPILOT_AGENT } from '../../copilot/agent.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
@@ -46,7 +46,14 @@ export default function Session() {
                 {
                   id: 'conversation',
                   title: 'Conversation',
-                  content: () => <Replay session={shown} isLeaving={isLeaving} />,
+                  content: () => (
+                    <div className="flex flex-col gap-4 md:flex-row">
+                      <div className="min-w-0 flex-1">
+                        <Replay session={shown} isLeaving={isLeaving} />
+                      </div>
+                      <Kept kept={shown.kept} />
+                    </div>
+                  ),
                 },
                 {
                   id: 'runs',
@@ -64,10 +71,15 @@ export default function Session() {
 
 // --- internal ---
 
+/** What its last turn has left; an older box does not say. */
+function Kept({ kept }: { kept: Shown['kept'] | undefined }) {
+  return kept && <AgentState state={{ todos: kept.plan, files: kept.files }} />;
+}
+
 function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: boolean): void }) {
   const may = useMay();
-  const navigate = useNavigate();
-  const [isAsking, setAsking] = useState(false);
+  const goOn = useGoOn();
+  const { asked, ask, close } = useDialogs('delete');
   const remove = useChange('sessions.delete', ['sessions', 'runs']);
   const { agent, name, kind, owner, sessionId } = session;
   // The wire knows a session by its name, and each caller has names of its own.
@@ -84,16 +96,16 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
         </Link>
       )}
       {may('sessions:delete') && (
-        <Button look="danger" onClick={() => setAsking(true)}>
+        <Button look="danger" onClick={() => ask('delete')}>
           Delete
         </Button>
       )}
-      {isAsking && (
+      {asked.delete && may('sessions:delete') && (
         <Confirm
           title={`Delete the session "${name}"?`}
           verb="Delete the session"
           danger
-          onClose={() => setAsking(false)}
+          onClose={close}
           onConfirm={async () => {
             onLeaving(true);
             try {
@@ -103,7 +115,7 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
               throw error;
             }
             toast('The session is deleted.');
-            await navigate({ to: '/sessions' as never });
+            await goOn('/sessions');
           }}
         >
           Its turns and their runs are deleted with it. It cannot be undone.

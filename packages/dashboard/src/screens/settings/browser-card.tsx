@@ -1,6 +1,6 @@
-import { useState } from 'react';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -16,7 +16,7 @@ export function BrowserCard() {
   const browser = useCall('browser.get', {});
   const mayWrite = useMay()('browser:write');
   const remove = useChange('browser.delete', BROWSER_ROOMS);
-  const [isAsked, setAsked] = useState(false);
+  const { asked, ask, close } = useDialogs('remove-browser');
   return (
     <Panel title="Browser">
       <Answer of={browser} rows={2}>
@@ -27,7 +27,7 @@ export function BrowserCard() {
             {mayWrite && <BrowserLimits key={JSON.stringify(settings.limits)} settings={settings} />}
             {mayWrite && settings.source === 'stored' && (
               <div>
-                <Button look="danger" onClick={() => setAsked(true)}>
+                <Button look="danger" onClick={() => ask('remove-browser')}>
                   Remove the browser
                 </Button>
               </div>
@@ -35,12 +35,12 @@ export function BrowserCard() {
           </div>
         )}
       </Answer>
-      {isAsked && (
+      {asked['remove-browser'] && mayWrite && browser.data?.source === 'stored' && (
         <Confirm
           title="Remove the browser?"
           verb="Remove"
           danger
-          onClose={() => setAsked(false)}
+          onClose={close}
           onConfirm={() => remove.mutateAsync({})}
         >
           Agents and workflows have none until there is another. Its key and its limits are deleted with it.

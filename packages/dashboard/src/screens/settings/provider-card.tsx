@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -19,7 +20,7 @@ export function ProviderCard() {
   const provider = useCall('provider.get', {});
   const mayWrite = useMay()('provider:write');
   const remove = useChange('provider.delete', ROOMS);
-  const [isAsked, setAsked] = useState(false);
+  const { asked, ask, close } = useDialogs('remove-provider');
   return (
     <Panel title="Model provider">
       <Answer of={provider} rows={2}>
@@ -34,7 +35,7 @@ export function ProviderCard() {
             {mayWrite && <Write key={baseUrl} baseUrl={source === 'stored' ? baseUrl : null} />}
             {mayWrite && source === 'stored' && (
               <div>
-                <Button look="danger" onClick={() => setAsked(true)}>
+                <Button look="danger" onClick={() => ask('remove-provider')}>
                   Remove the provider
                 </Button>
               </div>
@@ -42,12 +43,12 @@ export function ProviderCard() {
           </div>
         )}
       </Answer>
-      {isAsked && (
+      {asked['remove-provider'] && mayWrite && provider.data?.source === 'stored' && (
         <Confirm
           title="Remove the model provider?"
           verb="Remove"
           danger
-          onClose={() => setAsked(false)}
+          onClose={close}
           onConfirm={() => remove.mutateAsync({})}
         >
           Agents are held back until there is another. Its key is deleted with it.

@@ -11,7 +11,8 @@ import { useDownload } from './use-download.ts';
 /** Size, type, time and metadata of one object, and what is in it, on a page of its own. */
 export function ObjectDetails({ objectKey: key, onClose }: { objectKey: string; onClose(): void }) {
   const stat = useCall('storage.stat', { key });
-  const download = useDownload();
+  const { download, busyKey } = useDownload();
+  const busy = busyKey !== undefined;
   return (
     <Dialog
       title={nameOf(key)}
@@ -19,8 +20,16 @@ export function ObjectDetails({ objectKey: key, onClose }: { objectKey: string; 
       onClose={onClose}
       actions={
         <>
-          {stat.data && <Button onClick={() => void download(key, { show: true })}>Show it in a tab</Button>}
-          {stat.data && <Button onClick={() => void download(key)}>Download</Button>}
+          {stat.data && (
+            <>
+              <Button busy={busy} onClick={() => void download(key, { show: true })}>
+                Show it in a tab
+              </Button>
+              <Button busy={busy} onClick={() => void download(key)}>
+                Download
+              </Button>
+            </>
+          )}
           <Button onClick={onClose}>Close</Button>
         </>
       }

@@ -1,8 +1,7 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -17,20 +16,18 @@ import { Move } from './move.tsx';
 
 type StoredObject = OperationOutput<'storage.list'>['items'][number];
 type Entry = { key: string; object?: StoredObject };
-type Asked = { what: 'delete' | 'move' | 'folder'; key: string };
 
 /** Folders, and what lies directly in this one. */
 export function ObjectList({ prefix }: { prefix: string }) {
   const [, change] = useSearchState();
   const mayWrite = useMay()('storage:write');
-  const [asked, setAsked] = useState<Asked>();
-  const download = useDownload();
+  const { asked, ask, close } = useDialogs('move', 'delete', 'empty');
+  const { download, busyKey } = useDownload();
   const objects = useList('storage.list', { delimiter: '/', limit: 200, ...(prefix ? { prefix } : {}) });
   const entries = objects.data?.pages.flatMap(({ folders, items }): Entry[] => [
     ...folders.map((key) => ({ key })),
     ...items.map((object) => ({ key: object.key, object })),
   ]);
-  const close = () => setAsked(undefined);
   return (
     <>
       <List
@@ -62,12 +59,17 @@ export function ObjectList({ prefix }: { prefix: string }) {
             cell: ({ key, object }) => (
               <span className="flex flex-wrap justify-end gap-1">
                 {object && (
-                  <Button small aria-label={`Download ${nameOf(key)}`} onClick={() => void download(key)}>
+                  <Button
+                    small
+                    aria-label={`Download ${nameOf(key)}`}
+                    busy={busyKey === key}
+                    onClick={() => void download(key)}
+                  >
                     Download
                   </Button>
                 )}
                 {mayWrite && object && (
-                  <Button small aria-label={`Move ${nameOf(key)}`} onClick={() => setAsked({ what: 'move', key })}>
+                  <Button small aria-label={`Move ${nameOf(key)}`} onClick={() => ask('move', key)}>
                     Move
                   </Button>
                 )}
@@ -76,7 +78,7 @@ export function ObjectList({ prefix }: { prefix: string }) {
                     small
                     look="danger"
                     aria-label={`Delete ${nameOf(key)}`}
-                    onClick={() => setAsked({ what: object ? 'delete' : 'folder', key })}
+                    onClick={() => ask(object ? 'delete' : 'empty', key)}
                   >
                     Delete
                   </Button>
@@ -87,9 +89,9 @@ export function ObjectList({ prefix }: { prefix: string }) {
         ]}
         empty={<Nothing prefix={prefix} />}
       />
-      {asked?.what === 'move' && <Move from={asked.key} onClose={close} />}
-      {asked?.what === 'delete' && <DeleteObject objectKey={asked.key} onClose={close} />}
-      {asked?.what === 'folder' && <DeleteFolder prefix={asked.key} onClose={close} />}
+      {mayWrite && asked.move && <Move key={asked.move} from={asked.move} onClose={close} />}
+      {mayWrite && asked.delete && <DeleteObject objectKey={asked.delete} onClose={close} />}
+      {mayWrite && asked.empty && <DeleteFolder prefix={asked.empty} onClose={close} />}
     </>
   );
 }

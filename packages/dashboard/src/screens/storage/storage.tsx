@@ -64,7 +64,7 @@ export default function Storage() {
           );
         }}
       </Answer>
-      {object && <ObjectDetails objectKey={object} onClose={() => change({ object: undefined })} />}
+      {object && <ObjectDetails objectKey={object} onClose={() => change({ object: undefined }, 'back')} />}
     </Page>
   );
 }

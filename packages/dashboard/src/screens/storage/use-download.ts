@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { useBox } from '../../app/box.ts';
 import { toastFailure } from '../../ui/toast.tsx';
 
@@ -5,9 +6,11 @@ import { toastFailure } from '../../ui/toast.tsx';
  * Has the browser fetch an object by an address that is asked for at that moment, is good for a minute, and is in no link of
  * the page. In a tab of its own: where the storage cannot be reached from here, this page is still there.
  */
-export function useDownload(): (key: string, how?: { show: boolean }) => Promise<void> {
+export function useDownload(): Download {
   const { client } = useBox();
-  return async (key, { show } = { show: false }) => {
+  const [busyKey, setBusyKey] = useState<string>();
+  const download: Download['download'] = async (key, { show } = { show: false }) => {
+    setBusyKey(key);
     try {
       const { url } = await client.call('storage.download', { key, expiresIn: SECONDS, show });
       const link = Object.assign(document.createElement('a'), {
@@ -18,8 +21,17 @@ export function useDownload(): (key: string, how?: { show: boolean }) => Promise
       link.click();
     } catch (error) {
       toastFailure(error);
+    } finally {
+      setBusyKey(undefined);
     }
   };
+  return { download, busyKey };
+}
+
+interface Download {
+  download(key: string, how?: { show: boolean }): Promise<void>;
+  /** The object whose address is asked for. */
+  busyKey: string | undefined;
 }
 
 // --- internal ---

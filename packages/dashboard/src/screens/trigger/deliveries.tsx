@@ -41,6 +41,7 @@ export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: Tri
         <Button
           small
           aria-label={`Redeliver ${delivery.event ?? nameless} ${delivery.id.slice(0, 8)}`}
+          busy={redeliver.isPending && redeliver.variables.deliveryId === delivery.id}
           disabled={redeliver.isPending}
           onClick={() => void run(delivery)}
         >

@@ -1,8 +1,7 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { usePathParams } from '../../app/search.ts';
+import { useDialogs, usePathParams } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -33,8 +32,6 @@ export default function TriggerScreen() {
 
 // --- internal ---
 
-type Asked = 'change' | 'secret' | 'drop' | 'delete';
-
 interface DetailProps {
   trigger: TriggerDetail;
   isReading: boolean;
@@ -46,16 +43,15 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
   const mayWrite = useMay()('triggers:write');
   const update = useChange('triggers.update');
   const poll = useChange('triggers.poll');
-  const [asked, setAsked] = useState<Asked>();
-  const close = () => setAsked(undefined);
+  const { asked, ask, close } = useDialogs('change', 'secret', 'drop', 'delete');
   const actions = mayWrite && (
     <>
       {state === 'needs_secret' && (
-        <Button look="primary" onClick={() => setAsked('secret')}>
+        <Button look="primary" onClick={() => ask('secret')}>
           Set the secret
         </Button>
       )}
-      <Button onClick={() => setAsked('change')}>Change</Button>
+      <Button onClick={() => ask('change')}>Change</Button>
       <Button
         busy={update.isPending}
         onClick={() => update.mutate({ id, enabled: !enabled }, { onError: toastFailure })}
@@ -70,11 +66,11 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
             : [
                 {
                   label: secrets === 0 ? 'Set the secret' : 'Rotate the secret',
-                  onSelect: () => setAsked('secret'),
+                  onSelect: () => ask('secret'),
                 },
-                { label: 'Drop the secret before', disabled: secrets < 2, onSelect: () => setAsked('drop') },
+                { label: 'Drop the secret before', disabled: secrets < 2, onSelect: () => ask('drop') },
               ]),
-          { label: 'Delete', danger: true, onSelect: () => setAsked('delete') },
+          { label: 'Delete', danger: true, onSelect: () => ask('delete') },
         ]}
       />
     </>
@@ -109,9 +105,9 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       >
         <Deliveries trigger={trigger} />
       </Panel>
-      {asked === 'change' && <TriggerForm trigger={trigger} onClose={close} />}
-      {asked === 'secret' && <NewSecret trigger={trigger} onClose={close} />}
-      {asked === 'drop' && (
+      {asked.change && mayWrite && <TriggerForm trigger={trigger} onClose={close} />}
+      {asked.secret && mayWrite && kind !== 'poll' && <NewSecret trigger={trigger} onClose={close} />}
+      {asked.drop && mayWrite && secrets > 1 && (
         <Confirm
           title="Drop the secret before?"
           verb="Drop"
@@ -122,7 +118,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
           Calls that are signed with it are refused from now on.
         </Confirm>
       )}
-      {asked === 'delete' && <DeleteThis trigger={trigger} onClose={close} />}
+      {asked.delete && mayWrite && <DeleteThis trigger={trigger} onClose={close} />}
     </Page>
   );
 }

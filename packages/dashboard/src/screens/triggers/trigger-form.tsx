@@ -1,6 +1,6 @@
 import { useState } from 'react';
-import { useNavigate } from '@tanstack/react-router';
 import { useChange } from '../../api/queries.ts';
+import { useGoOn } from '../../app/search.ts';
 import { Field, Input, SecretInput, Select } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -15,7 +15,7 @@ import type { Scheme, Trigger } from './trigger-state.tsx';
 
 /** Makes a trigger, or changes one. A secret is written, and never shown. */
 export function TriggerForm({ trigger, onClose }: { trigger?: Trigger; onClose(): void }) {
-  const navigate = useNavigate();
+  const goOn = useGoOn();
   const create = useChange('triggers.create');
   const update = useChange('triggers.update');
   const [draft, setDraft] = useState(() => toDraft(trigger));
@@ -33,9 +33,7 @@ export function TriggerForm({ trigger, onClose }: { trigger?: Trigger; onClose()
       ...(secret === '' || draft.comes === 'poll' ? {} : { secret }),
     });
     setSecret('');
-    onClose();
-    // In place of the dialog: back leads to the list.
-    await navigate({ to: `/triggers/${id}` as never, replace: true });
+    await goOn(`/triggers/${id}`);
   };
   return (
     <FormDialog

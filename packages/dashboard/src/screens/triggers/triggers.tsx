@@ -1,10 +1,9 @@
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useSearchState } from '../../app/search.ts';
-import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Link } from '../../ui/link.tsx';
 import { List } from '../../ui/list.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -16,17 +15,10 @@ import type { Trigger } from './trigger-state.tsx';
 export default function Triggers() {
   const mayWrite = useMay()('triggers:write');
   const triggers = useList('triggers.list', {});
-  const [{ create }, change] = useSearchState();
   return (
     <Page
       title="Triggers"
-      actions={
-        mayWrite && (
-          <Button look="primary" onClick={() => change({ create: '1' }, 'push')}>
-            New trigger
-          </Button>
-        )
-      }
+      actions={mayWrite && <New label="New trigger">{(close) => <TriggerForm onClose={close} />}</New>}
     >
       <List
         of={triggers}
@@ -40,7 +32,6 @@ export default function Triggers() {
           </Empty>
         }
       />
-      {create === '1' && mayWrite && <TriggerForm onClose={() => change({ create: undefined })} />}
     </Page>
   );
 }

@@ -63,7 +63,7 @@ export default function Usage() {
       {by === 'session' && <BySession />}
       {KINDS.includes(by) && <ByWho kind={by as UsedBy} month={month} />}
       {id && KINDS.includes(by) && (
-        <Opened kind={by as UsedBy} id={id} month={month} onClose={() => change({ id: undefined })} />
+        <Opened kind={by as UsedBy} id={id} month={month} onClose={() => change({ id: undefined }, 'back')} />
       )}
     </Page>
   );

@@ -1,7 +1,7 @@
-import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useChange, useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
+import { useDialogs } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -17,7 +17,8 @@ export function Queue({ name }: { name: string }) {
   const queue = useList('workflows.queue', { name });
   const drop = useChange('workflows.dequeue');
   const mayDrop = useMay()('runs:cancel');
-  const [asked, setAsked] = useState<Queued>();
+  const { asked, ask, close } = useDialogs('drop');
+  const dropped = mayDrop ? queue.items?.find(({ triggerId }) => triggerId === asked.drop) : undefined;
   return (
     <>
       <List
@@ -44,7 +45,11 @@ export function Queue({ name }: { name: string }) {
                   title: 'Actions',
                   end: true,
                   cell: (row: Queued) => (
-                    <Button small aria-label={`Drop the start at ${row.position}`} onClick={() => setAsked(row)}>
+                    <Button
+                      small
+                      aria-label={`Drop the start at ${row.position}`}
+                      onClick={() => ask('drop', row.triggerId)}
+                    >
                       Drop
                     </Button>
                   ),
@@ -58,14 +63,14 @@ export function Queue({ name }: { name: string }) {
           </Empty>
         }
       />
-      {asked && (
+      {dropped && (
         <Confirm
           title="Drop this start?"
           verb="Drop"
           danger
-          onClose={() => setAsked(undefined)}
+          onClose={close}
           onConfirm={async () => {
-            await drop.mutateAsync({ name, triggerId: asked.triggerId });
+            await drop.mutateAsync({ name, triggerId: dropped.triggerId });
             toast('The start was dropped.');
           }}
         >

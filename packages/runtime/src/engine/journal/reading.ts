@@ -1,5 +1,5 @@
 import type { JournalRecord } from './record.ts';
-import type { RunKind, RunRow, RunStatus, RunTrigger, Tokens } from './run.ts';
+import type { RunKind, RunRow, RunStatus, RunTrigger, Spent, Tokens } from './run.ts';
 
 export interface RunFilter {
   name?: string;
@@ -44,6 +44,13 @@ export interface RunTally extends Tokens {
 }
 
 /** What the rooms read; `/api/runs*` stands on it. */
+/** What one run has used. */
+export interface SpentByRun extends Pick<Spent, 'inputTokens' | 'outputTokens'> {
+  runId: string;
+  /** By the prices there were. Absent: none of its calls of models had one. */
+  cost?: number;
+}
+
 export interface RunReader {
   getRun(runId: string): Promise<RunRow | undefined>;
   /** The last run of the chain that began with this one or that it is part of; most are a chain of their own. */
@@ -56,6 +63,10 @@ export interface RunReader {
   listCalls(runId: string, page: { after: number; limit: number }): Promise<JournalRecord[]>;
   /** What its calls of models have cost, where a price was known. Null: of none of them. */
   costOf(runId: string): Promise<number | null>;
+  /** What each of at most some hundred runs has used: of those that are there, in no order. */
+  spentOf(
+    runIds: readonly string[],
+  ): Promise<({ runId: string } & Pick<Spent, 'inputTokens' | 'outputTokens' | 'cost'>)[]>;
   /** Newest first (`runId` is time-ordered); `before` is the last run id of the page before. */
   listRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<RunRow[]>;
   /** The same, of large inputs and outputs the beginning of their text alone. */

@@ -55,6 +55,26 @@ export function describeLeases(world: World): void {
       expect(await found(5, 9)).toStrictEqual([]);
     });
 
+    test('what runs have used is read of several at once, with what it has cost where that is known', async () => {
+      const runs = await Promise.all([1, 2, 3].map(() => start(world.journal, newRun())));
+      const [priced, free, none] = runs as [RunRow, RunRow, RunRow];
+      const used = { inputTokens: 3, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 0, totalTokens: 5 };
+      const records = [0, 1].map((seq) => ({ ...newRecord(seq), tokens: { ...used, cost: 0.25 } }));
+      await world.journal.append(newAppend(priced, { records }));
+      await world.journal.append(newAppend(free, { records: [{ ...newRecord(0), tokens: used }] }));
+      const found = await world.journal.spentOf([priced.runId, free.runId, none.runId, newRunId()]);
+      const byRun = new Map(found.map(({ runId, ...spent }) => [runId, spent]));
+      expect(found).toHaveLength(3);
+      expect(byRun.get(priced.runId)).toMatchObject({ cost: 0.5 });
+      expect(await world.journal.costOf(priced.runId)).toBe(0.5);
+      for (const { runId } of [free, none]) expect(byRun.get(runId)).not.toHaveProperty('cost');
+      for (const { runId } of runs) {
+        const { inputTokens, outputTokens } = await read(world.journal, runId);
+        expect(byRun.get(runId)).toMatchObject({ inputTokens, outputTokens });
+      }
+      expect(await world.journal.spentOf([])).toEqual([]);
+    });
+
     test('a part of a history is read from a position on', async () => {
       const run = await start(world.journal, newRun());
       await write(world.journal, run, 5);

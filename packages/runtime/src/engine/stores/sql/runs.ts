@@ -17,6 +17,9 @@ export function createRunReader({ tables, query }: Statements): RunReader {
       select distinct call from ${tables.events} where run_id = ? and call > ? order by call limit ?) order by seq`;
   // At most as many as a run may have records, and short: both databases read JSON in another way.
   const costs = `select tokens as "tokens" from ${tables.events} where run_id = ? and tokens like '%"cost":%'`;
+  const used = `
+    select run_id as "runId", input_tokens as "inputTokens", output_tokens as "outputTokens" from ${tables.runs} where run_id in`;
+  const costsOfRuns = `select run_id as "runId", tokens as "tokens" from ${tables.events} where run_id in`;
   const listRecords: RunReader['listRecords'] = async (runId, { from, limit }) =>
     (await query(records, [toStoredText(runId), from, limit])).map(toRecord);
   return {
@@ -38,6 +41,23 @@ export function createRunReader({ tables, query }: Statements): RunReader {
       const rows = await query(costs, [toStoredText(runId)]);
       const spent = rows.map(({ tokens }) => (JSON.parse(String(tokens)) as Spent).cost);
       return spent.reduce(addCosts, undefined) ?? null;
+    },
+    async spentOf(runIds) {
+      if (runIds.length === 0) return [];
+      const ids = runIds.map(toStoredText);
+      const places = ids.map(() => '?').join(', ');
+      const [rows, parts] = await Promise.all([
+        query(`${used} (${places})`, ids),
+        query(`${costsOfRuns} (${places}) and tokens like '%"cost":%'`, ids),
+      ]);
+      const sums = new Map<string, number | undefined>();
+      for (const { runId, tokens } of parts)
+        sums.set(String(runId), addCosts(sums.get(String(runId)), (JSON.parse(String(tokens)) as Spent).cost));
+      return rows.map(({ runId, inputTokens, outputTokens }) => {
+        const cost = sums.get(String(runId));
+        const of = { inputTokens: Number(inputTokens), outputTokens: Number(outputTokens) };
+        return { runId: String(runId), ...of, ...(cost === undefined ? {} : { cost }) };
+      });
     },
     async getLastRun(runId) {
       const id = toStoredText(runId);

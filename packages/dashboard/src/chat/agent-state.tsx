@@ -1,8 +1,8 @@
-import { useSearchState } from '../../app/search.ts';
-import { Cut } from '../../ui/cut.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { useSearchState } from '../app/search.ts';
+import { Cut } from '../ui/cut.tsx';
+import { Button } from '../ui/button.tsx';
+import { Copy } from '../ui/copy.tsx';
+import { Dialog } from '../ui/dialog.tsx';
 
 /** The plan and the files that the agent keeps with the session. */
 export function AgentState({ state }: { state: unknown }) {
@@ -10,7 +10,7 @@ export function AgentState({ state }: { state: unknown }) {
   const { todos = [], files = {} } = (state ?? {}) as Kept;
   // The one of the address, once the agent has it.
   const open = file !== undefined && Object.hasOwn(files, file) ? file : undefined;
-  const setOpen = (path: string | undefined) => change({ file: path }, path === undefined ? 'replace' : 'push');
+  const setOpen = (path: string | undefined) => change({ file: path }, path === undefined ? 'back' : 'push');
   const paths = Object.keys(files).sort();
   if (todos.length === 0 && paths.length === 0) return null;
   return (
