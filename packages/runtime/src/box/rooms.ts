@@ -2,7 +2,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { ROOMS } from '../surface/rooms.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { LIVE_RUN, SUITE_CODE } from '../evals/suite-body.ts';
-import { bodyOfRun, cleanupOf, workflowBody } from '../workflows/workflows.ts';
+import { bodyOfRun, cleanupOf, workflowBody } from '../workflows/body.ts';
 import { createLimitedFinder } from './access.ts';
 import { assemble } from './assemble.ts';
 import type { Part } from './assemble.ts';
