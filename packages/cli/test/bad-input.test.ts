@@ -47,6 +47,7 @@ const basesOf = ({
   ...forEach(['workflows schema', 'workflows start', 'workflows queue', 'workflows changes'], {
     positionals: { name: 'greet' },
   }),
+  'workflows start-many': { positionals: { name: 'greet' }, flags: { from: 'none.jsonl' } },
   'workflows find': { positionals: { name: 'greet', id: 'none' } },
   'workflows dequeue': { positionals: { name: 'greet', triggerId: 'none' }, flags: { yes: true } },
   ...forEach(

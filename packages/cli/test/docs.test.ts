@@ -1003,6 +1003,11 @@ const GUIDES: Guide[] = [
         const all = await box.start('pack-all', { shop: 'b', items: ['x', 'y'] });
         expect(await box.finish(all.runId)).toMatchObject({ output: 'x for b' });
       },
+      many({ stdout }) {
+        expect(stdout).toMatch(
+          /^1 (started run|queued start) \S+\n2 (started run|queued start) \S+\n3 queued start \S+\n$/,
+        );
+      },
       once(ran) {
         const [first, second] = readDocuments(ran);
         expect(first).toMatchObject({ workflowName: 'count-stock', status: 'started' });

@@ -86,6 +86,10 @@ export const ROUTES = {
     },
     body: 'input',
   },
+  'workflows.start_many': {
+    route: 'POST /api/workflows/:name/start-many',
+    headers: { 'idempotency-key': 'idempotencyKey' },
+  },
   'workflows.queue': { route: 'GET /api/workflows/:name/queue' },
   'workflows.queued': { route: 'GET /api/workflows/:name/queue/:triggerId' },
   'workflows.dequeue': { route: 'DELETE /api/workflows/:name/queue/:triggerId' },

@@ -16,7 +16,8 @@ export type { ClientAgent, SendOptions } from './client/agent.ts';
 export type { Frame } from './client/frames.ts';
 export type { Json } from './client/json.ts';
 export type { CallOptions, ClientOptions } from './client/send.ts';
-export type { ClientRun, ClientWorkflow, StartOptions, WaitOptions } from './client/workflow.ts';
+export type { ClientRun, ClientWorkflow, ManyStart, ManyStarted } from './client/workflow.ts';
+export type { StartManyOptions, StartOptions, WaitOptions } from './client/workflow.ts';
 export { signUserToken } from './sign-user-token.ts';
 export type { UserTokenClaims, UserTokenKey } from './sign-user-token.ts';
 

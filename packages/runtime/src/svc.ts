@@ -7,7 +7,8 @@ import type { BrowserCalls } from './browser/code.ts';
 import type { BrowserRoom } from './browser/browser.ts';
 import type { AgentSession, AnswerOf } from './agent-client.ts';
 import type { KnownAgent } from './definitions/agent.ts';
-import { startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
+import { startManyWorkflows, startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
+import type { ManyChildStart, ManyChildStarted } from './engine/primitives/child-workflow.ts';
 import { continueAsNew } from './engine/primitives/continue-as-new.ts';
 import { currentContext } from './engine/context.ts';
 import type {
@@ -157,6 +158,15 @@ export const svc = {
       input: WorkflowInput<N>,
       options?: ChildStartHow,
     ): Promise<StartedWorkflow> => startWorkflow(name, input, options),
+    /**
+     * Starts up to 500 runs of a workflow at once: `[{ input, delay?, id?, parentClosePolicy?, … }]`. Answers, in their order,
+     * what became of each: `status` is `started`, `queued`, or `refused` with the `error` that `start` would have thrown. In a
+     * workflow body each start is recorded by itself.
+     */
+    startMany: <N extends KnownWorkflow>(
+      name: N,
+      items: readonly ManyChildStart<WorkflowInput<N>>[],
+    ): Promise<ManyChildStarted[]> => startManyWorkflows(name, items),
     /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
     startAndWait: <N extends KnownWorkflow>(
       name: N,

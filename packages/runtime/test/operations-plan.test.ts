@@ -53,6 +53,7 @@ workflows.list | GET /api/workflows | read catalog:read
 workflows.get | GET /api/workflows/:name | read catalog:read
 workflows.schema | GET /api/workflows/:name/schema | read catalog:read
 workflows.start | POST /api/workflows/:name/start | write workflows:start
+workflows.start_many | POST /api/workflows/:name/start-many | write workflows:start
 workflows.chat | POST /api/workflows/:name/chat | write workflows:start | no: stream
 workflows.queue | GET /api/workflows/:name/queue | read runs:read
 workflows.dequeue | DELETE /api/workflows/:name/queue/:triggerId | write runs:cancel | confirm

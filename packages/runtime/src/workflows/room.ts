@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
+import type { Log } from '../log.ts';
 import { defineRoom } from '../operations/room.ts';
 import {
   dropQueued,
@@ -13,6 +14,7 @@ import {
   listQueue,
   listWorkflowChanges,
   listWorkflows,
+  startManyWorkflows,
   startWorkflow,
 } from './operations.ts';
 import { listKept, signalHook } from './signal-operations.ts';
@@ -24,6 +26,7 @@ export interface Given {
   journal: Journal;
   retryTurn: RetryTurn;
   guardrails: Guardrails;
+  log: Log;
 }
 
 export const workflowsRoom = defineRoom({
@@ -34,6 +37,7 @@ export const workflowsRoom = defineRoom({
     getWorkflowSchema,
     listWorkflowChanges,
     startWorkflow,
+    startManyWorkflows,
     listQueue,
     getQueued,
     dropQueued,
@@ -41,6 +45,6 @@ export const workflowsRoom = defineRoom({
     signalHook,
     listKept,
   ],
-  create: ({ catalog, engine, journal, retryTurn, guardrails }: Given) =>
-    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn, guardrails }),
+  create: ({ catalog, engine, journal, retryTurn, guardrails, log }: Given) =>
+    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn, guardrails, log }),
 });

@@ -11,6 +11,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
 import type { RunForks } from '../runs/fork-operations.ts';
 import type { StartReceipt } from '../runs/start-receipt.ts';
@@ -27,6 +28,8 @@ import type { StartGuardrails } from './judge-start.ts';
 import { createQueuedStarts } from './queued-starts.ts';
 import type { QueuedStarts } from './queued-starts.ts';
 import { definitionOf, notArmed, workflowNotFound } from './refusals.ts';
+import { startMany } from './start-many.ts';
+import type { ManyAsked, ManyStarted } from './start-many.ts';
 import { createWorkflowStarts } from './starts.ts';
 import type { WorkflowStarts } from './starts.ts';
 
@@ -36,6 +39,8 @@ export interface Workflows extends QueuedStarts, RunForks, WorkflowStarts {
   schema(name: string): Promise<WorkflowSchemas>;
   /** What its open runs have by `svc.version`. */
   changes(name: string): Promise<Changes>;
+  /** Up to `MOST_STARTS` starts, each by itself. Throws what refuses all of them. */
+  startMany(asked: ManyAsked): Promise<ManyStarted>;
   /**
    * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
    * `run_not_found`, `run_not_final` while it goes on, and `run_not_retryable` for a turn of an agent that has answered,
@@ -60,6 +65,7 @@ export interface WorkflowsOptions {
   retryTurn: RetryTurn;
   /** Absent: there are no rules. */
   guardrails?: StartGuardrails;
+  log: Log;
 }
 
 export function createWorkflows({
@@ -69,6 +75,7 @@ export function createWorkflows({
   isArmed,
   retryTurn,
   guardrails,
+  log,
 }: WorkflowsOptions): Workflows {
   /** A run that is blocked, or waits for code, and is begun anew ends as cancelled: its lock is free for the new one. */
   const giveUp = async (run: RunRow, from: 'failed-step' | 'start'): Promise<void> => {
@@ -89,9 +96,14 @@ export function createWorkflows({
     if (!isArmed()) throw notArmed();
     definitionOf(find(name));
   };
+  const starts = createWorkflowStarts({ engine, journal, guardrails, isArmed, find });
   return {
     ...createQueuedStarts({ journal, engine, find }),
-    ...createWorkflowStarts({ engine, journal, guardrails, isArmed, find }),
+    ...starts,
+    async startMany(asked) {
+      requireStart(asked.name);
+      return startMany({ starts, log }, asked);
+    },
     ...createRunForks({
       engine,
       journal,
