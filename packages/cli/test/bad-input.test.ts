@@ -86,6 +86,7 @@ const basesOf = ({
   // An agent that answered would be one more session.
   chat: { positionals: { name: 'none', message: 'Hello.' } },
   ...forEach(['notify redeliver', 'keys rotate'], { positionals: { id: 'none' } }),
+  'events send': { positionals: { name: 'none' } },
   'hooks signal': { positionals: { token: 'none' } },
   ...forEach(['jobs pause', 'jobs resume', 'jobs run'], { positionals: { id: 'report:0' } }),
   'prompts create': {
@@ -164,6 +165,8 @@ const TAKEN: readonly RegExp[] = [
   /^upgrade --name, (?!long)/,
   // What has used nothing so far.
   /^usage (get id|list --id), /,
+  // Any payload is one, under any id.
+  /^events send (name|--payload|--payload-file|--idempotency-key), (?!long)/,
   // A hook that there is not yet.
   /^hooks (signal|kept) (--)?(token|payload|payload-file|start-file|idempotency-key), /,
   // Nothing has been written to it so far.

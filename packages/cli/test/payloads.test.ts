@@ -82,6 +82,7 @@ const ON_A_BOX = [
   'chat support say:Hello.',
   'hooks signal paid:7',
   'hooks kept',
+  'events send order.paid --payload {}',
   'jobs list',
   'jobs pause report:0',
   'jobs resume report:0',

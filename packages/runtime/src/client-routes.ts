@@ -60,6 +60,7 @@ export const ROUTES = {
     body: 'payload',
   },
   'events.stream': { route: 'GET /api/events', headers: { 'last-event-id': 'lastEventId' } },
+  'events.send': { route: 'POST /api/events/:name', headers: { 'idempotency-key': 'idempotencyKey' }, body: 'payload' },
   'activity.list': { route: 'GET /api/activity' },
   'activity.get': { route: 'GET /api/activity/:id' },
   'discovery.get': { route: 'GET /api/discovery' },

@@ -16,6 +16,7 @@ export const SEATS = Object.fromEntries(
 export const KEY_OPERATIONS = [
   'workflows.start',
   'workflows.start_many',
+  'events.send',
   'workflows.schema',
   'workflows.run',
   'workflows.queued',

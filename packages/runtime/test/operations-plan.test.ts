@@ -41,6 +41,7 @@ hooks.resume | POST /api/workflows/hooks/:token/resume | write hitl:decide | no:
 logs.search | GET /api/logs | read logs:read
 logs.tail | GET /api/logs/tail | read logs:read | no: stream
 events.stream | GET /api/events | read events:read | no: stream
+events.send | POST /api/events/:name | write workflows:start
 activity.list | GET /api/activity | read activity:read
 activity.get | GET /api/activity/:id | read activity:read
 discovery.get | GET /api/discovery | read catalog:read

@@ -199,6 +199,12 @@ export function requireGrant(caller: Caller, what: keyof Grants, name: string): 
   throw new BoxError('forbidden', `The ${caller.name} is not granted the ${one} "${name}".`);
 }
 
+/** Throws `forbidden` for a caller that is granted none of them. */
+export function requireAnyGrant({ grants, name }: Caller, what: keyof Grants): void {
+  if (grants[what] === 'all' || grants[what].length > 0) return;
+  throw new BoxError('forbidden', `The ${name} is granted none of the ${what} of this box.`);
+}
+
 // --- internal ---
 
 const PERSON = 'person ';

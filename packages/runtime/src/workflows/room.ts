@@ -17,6 +17,8 @@ import {
   startManyWorkflows,
   startWorkflow,
 } from './operations.ts';
+import { sendEvent } from './event-operations.ts';
+import { createNamedEvents } from './events.ts';
 import { listKept, signalHook } from './signal-operations.ts';
 import { createWorkflows } from './workflows.ts';
 
@@ -28,6 +30,14 @@ export interface Given {
   guardrails: Guardrails;
   log: Log;
 }
+
+/** Events that are sent by name. */
+export const namedEventsRoom = defineRoom({
+  name: 'namedEvents',
+  operations: [sendEvent],
+  create: ({ catalog, engine, journal }: Pick<Given, 'catalog' | 'engine' | 'journal'>) =>
+    createNamedEvents({ catalog, engine, journal, isArmed: () => engine.armed }),
+});
 
 export const workflowsRoom = defineRoom({
   name: 'workflows',

@@ -174,6 +174,7 @@ function toSummary({ entry, definition, problem, served = entry }: LoadedWorkflo
     serial: definition?.serial !== undefined,
     ...toLimits(definition?.flow),
     schedules: definition?.schedules.length ?? 0,
+    event: definition?.on?.event ?? null,
     steps: served.steps.map(({ id, name }) => ({ id, name })),
     state: !problem ? 'ready' : definition ? 'stale' : 'failed',
     problem: problem ?? null,

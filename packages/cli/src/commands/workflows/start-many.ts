@@ -18,7 +18,7 @@ import type { StreamRecord } from '../../verb.ts';
 export const startManyWorkflows = defineVerb({
   examples: [
     'svc workflows start-many greet --from starts.jsonl',
-    'cat starts.jsonl | svc workflows start-many greet --from - --idempotency-key import-7 --json',
+    'svc workflows start-many greet --from starts.jsonl --idempotency-key k7 --json',
   ],
   args: {
     name: { type: 'positional', required: true, description: 'The workflow.' },
