@@ -131,6 +131,10 @@ export const CLI_CODES = {
     exitCode: EXIT.generic,
     meaning: 'The agent of `svc chat` waits for a decision, and there is no one to ask.',
   },
+  starts_refused: {
+    exitCode: EXIT.generic,
+    meaning: 'Some of many starts were refused; the lines before say which and why, and the others were made.',
+  },
   id_ambiguous: {
     exitCode: EXIT.generic,
     meaning: 'What was typed of an id begins several; error.details.ids has them.',

@@ -6,6 +6,7 @@ import { catalog } from './verbs/catalog.ts';
 import { config } from './verbs/config.ts';
 import { contract } from './verbs/contract.ts';
 import { db } from './verbs/db.ts';
+import { events } from './verbs/events.ts';
 import { evals } from './verbs/eval.ts';
 import { hitl } from './verbs/hitl.ts';
 import { hooks } from './verbs/hooks.ts';
@@ -100,6 +101,7 @@ export const TREE: Group = {
     memory,
     hitl,
     hooks,
+    events,
     jobs,
     notify,
     prompts,

@@ -32,7 +32,7 @@ export interface TestBox {
 }
 
 /** A real HTTP server that answers like the box. A route that is missing answers the 404 of the box. */
-export async function startBox(routes: Record<string, Reply>): Promise<TestBox> {
+export async function startBox(routes: Record<string, Reply | ((body: string) => Reply)>): Promise<TestBox> {
   const seen: Seen[] = [];
   const server = createServer(async (request, response) => {
     let body = '';
@@ -43,7 +43,9 @@ export async function startBox(routes: Record<string, Reply>): Promise<TestBox> 
     // What every command asks first, to know whose box it is.
     if (path !== '/.svc/workspace')
       seen.push({ line: `${request.method} ${request.url}`, body, contentType, idempotencyKey });
-    const reply = routes[`${request.method} ${path}`] ?? failure(404, 'not_found', `There is no route ${path}.`);
+    const route = routes[`${request.method} ${path}`];
+    const reply =
+      (typeof route === 'function' ? route(body) : route) ?? failure(404, 'not_found', `There is no route ${path}.`);
     response.statusCode = reply.status ?? 200;
     response.setHeader('x-request-id', REQUEST_ID);
     response.setHeader('content-type', 'application/json');

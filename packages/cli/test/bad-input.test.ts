@@ -47,6 +47,7 @@ const basesOf = ({
   ...forEach(['workflows schema', 'workflows start', 'workflows queue', 'workflows changes'], {
     positionals: { name: 'greet' },
   }),
+  'workflows start-many': { positionals: { name: 'greet' }, flags: { from: 'none.jsonl' } },
   'workflows find': { positionals: { name: 'greet', id: 'none' } },
   'workflows dequeue': { positionals: { name: 'greet', triggerId: 'none' }, flags: { yes: true } },
   ...forEach(
@@ -85,6 +86,7 @@ const basesOf = ({
   // An agent that answered would be one more session.
   chat: { positionals: { name: 'none', message: 'Hello.' } },
   ...forEach(['notify redeliver', 'keys rotate'], { positionals: { id: 'none' } }),
+  'events send': { positionals: { name: 'none' } },
   'hooks signal': { positionals: { token: 'none' } },
   ...forEach(['jobs pause', 'jobs resume', 'jobs run'], { positionals: { id: 'report:0' } }),
   'prompts create': {
@@ -163,6 +165,8 @@ const TAKEN: readonly RegExp[] = [
   /^upgrade --name, (?!long)/,
   // What has used nothing so far.
   /^usage (get id|list --id), /,
+  // Any payload is one, under any id.
+  /^events send (name|--payload|--payload-file|--idempotency-key), (?!long)/,
   // A hook that there is not yet.
   /^hooks (signal|kept) (--)?(token|payload|payload-file|start-file|idempotency-key), /,
   // Nothing has been written to it so far.

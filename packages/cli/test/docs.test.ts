@@ -1006,6 +1006,21 @@ const GUIDES: Guide[] = [
         const all = await box.start('pack-all', { shop: 'b', items: ['x', 'y'] });
         expect(await box.finish(all.runId)).toMatchObject({ output: 'x for b' });
       },
+      many({ stdout }) {
+        expect(stdout).toMatch(
+          /^1 (started run|queued start) \S+\n2 (started run|queued start) \S+\n3 queued start \S+\n$/,
+        );
+      },
+      async event({ stdout }, { box }) {
+        const [sent] = stdout.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as object] : []));
+        expect(sent).toMatchObject({ id: 'evt-1', name: 'order.paid' });
+        const outputOf = async (name: string) => {
+          const { items } = await box.get<{ items: Run[] }>(`/api/runs?name=${name}`);
+          return items.length === 1 ? (await box.finish(String(items[0]?.runId))).output : undefined;
+        };
+        await eventually(async () => (await outputOf('send-receipt')) === 'Receipt of A-1');
+        expect(await outputOf('await-payment')).toBe('A-1: 7');
+      },
       once(ran) {
         const [first, second] = readDocuments(ran);
         expect(first).toMatchObject({ workflowName: 'count-stock', status: 'started' });

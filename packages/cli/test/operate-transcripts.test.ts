@@ -81,6 +81,8 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['hitl', 'approve', seeds.approval],
   ['hooks', 'signal', 'paid:7', '--payload', '{"amount":5}'],
   ['hooks', 'kept'],
+  ['workflows', 'start-many', 'greet', '--from', '-'],
+  ['events', 'send', 'order.paid', '--payload', '{"orderId":"7"}'],
   ['chat', 'support', 'say:It was refunded on Monday.', '--session', 's1'],
   ['chat', 'suport', 'say:Hello.'],
   ['jobs', 'pause', 'report:0'],
@@ -134,6 +136,12 @@ const listCommands = (seeds: Seeds): string[][] => [
   ['activity', 'get', '00000000-0000-7000-8000-000000009999'],
 ];
 
+/** What a pipe brings. */
+const PIPED: Record<string, string | undefined> = {
+  secrets: 'a planted value\n',
+  'workflows start-many': '{"input":{"name":"Ada"},"delay":"1h"}\n{"input":{"name":7}}\n',
+};
+
 /** A hundred commands, and the machine may be busy. */
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -143,7 +151,8 @@ it.each(sides)('every verb prints at $columns columns what the transcript says',
   const seen = new Set<string>();
   const run = async (argv: string[]) => {
     seen.add(argv.slice(0, 2).join(' '));
-    const result = await transcript.run(argv, { stdin: argv[0] === 'secrets' ? 'a planted value\n' : '' });
+    const stdin = PIPED[argv[0] ?? ''] ?? PIPED[argv.slice(0, 2).join(' ')] ?? '';
+    const result = await transcript.run(argv, { stdin });
     expect(`${result.stdout}${result.stderr}`).not.toContain('planted');
     return result;
   };

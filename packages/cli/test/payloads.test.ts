@@ -38,6 +38,7 @@ const ON_A_BOX = [
   'workflows start greet --input {"name":"Ada"}',
   'workflows start greet --input {"name":"Ada"} --wait',
   'workflows start greet --delay 1h --id later',
+  'workflows start-many greet --from starts.jsonl',
   'workflows queue greet',
   'workflows changes greet',
   'workflows find greet later',
@@ -81,6 +82,7 @@ const ON_A_BOX = [
   'chat support say:Hello.',
   'hooks signal paid:7',
   'hooks kept',
+  'events send order.paid --payload {}',
   'jobs list',
   'jobs pause report:0',
   'jobs resume report:0',
@@ -207,6 +209,7 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
       const { url, ...seeds } = await openSeededBox(boxes);
       const cwd = await makeProject(url);
       await writeFile(join(cwd, 'secret.txt'), 'a planted value');
+      await writeFile(join(cwd, 'starts.jsonl'), '{"input":{"name":"Ada"}}\n{"input":{"name":"Bob"},"delay":"1h"}\n');
       const { items } = readDocument(await runCli(['activity', 'list', '--json'], { cwd }));
       const evalRun = await seedEvals(url);
       const names: Record<string, string> = { ...seeds, evalRun, change: (items as { id: string }[])[0]?.id ?? '' };

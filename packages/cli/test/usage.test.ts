@@ -72,7 +72,7 @@ describe('a wrong command line is generic, exit 1', () => {
     [['browser', 'list'], '"svc browser" has no verb.'],
     [['approvals', 'list'], 'There is no verb "approvals". Did you mean "hitl list"?'],
     [['constructor'], 'There is no verb "constructor".'],
-    [['workflows'], '"svc workflows" needs a verb: list, schema, start, queue, dequeue, changes, find.'],
+    [['workflows'], '"svc workflows" needs a verb: list, schema, start, start-many, queue, dequeue, changes, find.'],
     [['--agent', 'x', 'runs', 'list'], '"--agent" stands before the verb.'],
     [['runs', 'list', '--stauts', 'failed'], '"svc runs list" has no flag "--stauts".'],
     [['runs', 'list', '-x'], '"svc runs list" has no flag "-x".'],

@@ -227,3 +227,57 @@ describe('svc workflows start --wait', () => {
     expect(box.seen[0]?.idempotencyKey).toBe('k1');
   });
 });
+
+describe('svc workflows start-many', () => {
+  const ROUTE = 'POST /api/workflows/greet/start-many';
+  const answerAll = (body: string) => {
+    const { items } = JSON.parse(body) as { items: { input?: { bad?: boolean } }[] };
+    const made = items.map((item, index) =>
+      item.input?.bad === true
+        ? { index, status: 'refused', error: { code: 'workflow_input_invalid', message: 'It is bad.' } }
+        : { ...RECEIPT, index },
+    );
+    const refused = made.filter(({ status }) => status === 'refused').length;
+    return { status: 202, body: { started: made.length - refused, queued: 0, refused, items: made } };
+  };
+
+  it('sends a long file 500 lines at a time, each with a key that its place gives it', async () => {
+    const box = await startBox({ [ROUTE]: answerAll });
+    const cwd = await makeProject(box.url);
+    await writeFile(
+      join(cwd, 'starts.jsonl'),
+      Array.from({ length: 1_200 }, (_, n) => `{"input":{"n":${n}}}`).join('\n'),
+    );
+    const argv = ['workflows', 'start-many', 'greet', '--from', 'starts.jsonl', '--idempotency-key', 'k', '--json'];
+    const { exitCode, stdout } = await runCli(argv, { cwd });
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { index?: number; type?: string });
+    expect([exitCode, lines.length, lines[1_199]?.index, lines.at(-1)?.type]).toEqual([0, 1_201, 1_199, 'end']);
+    expect(box.seen.map(({ idempotencyKey }) => idempotencyKey)).toEqual(['k from 0', 'k from 500', 'k from 1000']);
+  });
+
+  it('says which were refused, and ends with 1', async () => {
+    const box = await startBox({ [ROUTE]: answerAll });
+    const cwd = await makeProject(box.url);
+    const stdin = '{"input":{}}\n\n{"input":{"bad":true}}\n';
+    const result = await runCli(['workflows', 'start-many', 'greet', '--from', '-'], {
+      cwd,
+      stdin,
+      env: { NO_COLOR: '1' },
+    });
+    expect(result.stdout).toBe(`1 started run ${RECEIPT.runId}\n2 refused workflow_input_invalid: It is bad.\n`);
+    expect([result.exitCode, result.stderr]).toEqual([1, expect.stringContaining('1 of 2 starts were refused')]);
+  });
+
+  it('names the line that is no JSON, and the file that is not there', async () => {
+    const box = await startBox({ [ROUTE]: answerAll });
+    const cwd = await makeProject(box.url);
+    const broken = await runCli(['workflows', 'start-many', 'greet', '--from', '-', '--json'], { cwd, stdin: '{}\n{' });
+    expect(readError(broken)).toMatchObject({ code: 'invalid_json', message: expect.stringContaining('Line 2') });
+    const none = await runCli(['workflows', 'start-many', 'greet', '--from', 'none.jsonl', '--json'], { cwd });
+    expect(readError(none)).toMatchObject({ code: 'file_unreadable' });
+    expect(box.seen).toEqual([]);
+  });
+});

@@ -26,7 +26,8 @@ export type {
   WorkflowState,
 } from './register.ts';
 export type { CallOptions, ClientOptions, StreamOptions } from './send.ts';
-export type { ClientRun, ClientWorkflow, StartOptions, WaitOptions } from './workflow.ts';
+export type { ClientRun, ClientWorkflow, ManyStart, ManyStarted } from './workflow.ts';
+export type { StartManyOptions, StartOptions, WaitOptions } from './workflow.ts';
 export { explainUnknown } from './similar.ts';
 export type { InputOf } from './schema.ts';
 export { signUserToken } from './sign-user-token.ts';
@@ -48,6 +49,14 @@ export type StreamEvent<Id extends StreamId = StreamId> = StreamFrames[Id];
 export interface Client {
   /** A workflow by its name, with the types that `svc dev` has generated. */
   workflow<N extends KnownWorkflow>(name: N): TypedWorkflow<N>;
+  /** Events by their names. `id`: the same one with the same payload is one event, for 24 hours. */
+  events: {
+    send(
+      name: string,
+      payload?: unknown,
+      options?: CallOptions & { id?: string },
+    ): Promise<OperationOutput<'events.send'>>;
+  };
   /** An agent by its name, over AG-UI. */
   agent<N extends KnownAgent>(name: N): ClientAgent<AgentJson<N>>;
   /**
@@ -73,6 +82,11 @@ export function createClient(options: ClientOptions): Client {
   const send = createSender(options);
   return {
     workflow: (name) => createWorkflow(send, name),
+    events: {
+      async send(name, payload = {}, { id, ...call } = {}) {
+        return (await send.operation('events.send', { name, payload, idempotencyKey: id }, call)).json() as never;
+      },
+    },
     agent: (name) => createAgent(send, name),
     call: async (id, ...[input, call]) => (await send.operation(id, input as object, call)).json() as never,
     async *stream(id, ...[input, call]) {

@@ -60,6 +60,7 @@ export const ROUTES = {
     body: 'payload',
   },
   'events.stream': { route: 'GET /api/events', headers: { 'last-event-id': 'lastEventId' } },
+  'events.send': { route: 'POST /api/events/:name', headers: { 'idempotency-key': 'idempotencyKey' }, body: 'payload' },
   'activity.list': { route: 'GET /api/activity' },
   'activity.get': { route: 'GET /api/activity/:id' },
   'discovery.get': { route: 'GET /api/discovery' },
@@ -85,6 +86,10 @@ export const ROUTES = {
       'x-svc-reuse': 'reuse',
     },
     body: 'input',
+  },
+  'workflows.start_many': {
+    route: 'POST /api/workflows/:name/start-many',
+    headers: { 'idempotency-key': 'idempotencyKey' },
   },
   'workflows.queue': { route: 'GET /api/workflows/:name/queue' },
   'workflows.queued': { route: 'GET /api/workflows/:name/queue/:triggerId' },

@@ -8,6 +8,21 @@ import type { CallOptions, Sender } from './send.ts';
 /** A start: what `workflows.start` takes besides the name and the input. */
 export interface StartOptions extends Omit<OperationTypes['workflows.start']['input'], 'name' | 'input'>, CallOptions {}
 
+/** One of many starts. */
+export interface ManyStart<I> extends Omit<StartOptions, keyof CallOptions> {
+  input: I;
+}
+
+/** Of the list as a whole. With the key it may be sent again: nothing is started twice. */
+export interface StartManyOptions extends CallOptions {
+  idempotencyKey?: string | undefined;
+}
+
+/** What became of one of many starts, at its place in the list. */
+export type ManyStarted<O> =
+  | { status: 'started' | 'queued'; run: ClientRun<O> }
+  | { status: 'refused'; error: { code: string; message: string; details?: Record<string, unknown> | undefined } };
+
 export interface WaitOptions extends CallOptions {
   /** Milliseconds. Default: until it ends. */
   timeout?: number | undefined;
@@ -19,6 +34,8 @@ export interface ClientWorkflow<I, O> {
   start(
     ...args: undefined extends I ? [input?: I, options?: StartOptions] : [input: I, options?: StartOptions]
   ): Promise<ClientRun<O>>;
+  /** Up to 500 starts in one request. One that is refused refuses no other, and is answered as such at its place. */
+  startMany(items: readonly ManyStart<I>[], options?: StartManyOptions): Promise<ManyStarted<O>[]>;
   /** A run of it that was started before. */
   run(runId: string): ClientRun<O>;
 }
@@ -48,6 +65,14 @@ export function createWorkflow<N extends string>(send: Sender, name: N): TypedWo
     async start(...[input, { signal, headers, ...how } = {}]: [input?: unknown, options?: StartOptions]) {
       const answer = await send.operation('workflows.start', { name, input: input ?? {}, ...how }, { signal, headers });
       return toRun((await answer.json()) as RunIds);
+    },
+    async startMany(items: readonly ManyStart<unknown>[], { signal, headers, idempotencyKey }: StartManyOptions = {}) {
+      const asked = { name, items, idempotencyKey };
+      const answer = await send.operation('workflows.start_many', asked, { signal, headers });
+      const { items: made } = (await answer.json()) as OperationTypes['workflows.start_many']['output'];
+      return made.map((one) =>
+        one.status === 'refused' ? { status: one.status, error: one.error } : { status: one.status, run: toRun(one) },
+      );
     },
     run: (runId) => toRun({ runId }),
   };

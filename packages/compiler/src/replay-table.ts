@@ -35,7 +35,7 @@ export function mayCallRefused(code: string): boolean {
 
 // --- internal ---
 
-const WAITS = new Set(['sleep', 'requestApproval', 'workflows.startAndWait']);
+const WAITS = new Set(['sleep', 'requestApproval', 'workflows.startAndWait', 'events.wait']);
 
 const ADVICE = {
   step: 'Move this to a step',

@@ -47,6 +47,7 @@ it.each([
   ['one in a callback with a block', 'items.forEach((i) => { charge(i); });', ['0: charge']],
   ['a wait', "sleep('1h');", ['0: sleep']],
   ['another wait', "requestApproval({ title: 'Go?' });", ['0: requestApproval']],
+  ['a wait for an event', "svc.events.wait('paid');", ['0: svc.events.wait']],
   ['a child that is waited for', "svc.workflows.startAndWait('b', {});", ['0: svc.workflows.startAndWait']],
   ['one in a helper of another file', 'await notify();', ['lib/notify.ts: send']],
   ['each of two', 'charge(1);\nmail();', ['0: charge', '1: mail']],

@@ -46,6 +46,9 @@ export type {
   StartHow,
 } from './engine/handle.ts';
 export type { Concurrency, Debounce, StartRate } from './definitions/flow-settings.ts';
+export type { StartsOn } from './definitions/event-settings.ts';
+export type { EventReceipt, SentEvent } from './engine/events.ts';
+export type { EventSendOptions, EventWaitOptions } from './engine/primitives/event.ts';
 export type { ScheduleOptions } from './engine/primitives/schedule.ts';
 export { setAttributes } from './engine/attributes.ts';
 export { FatalError, RetryableError, RunCancelledError } from './engine/errors.ts';

@@ -6,7 +6,11 @@ import { callsOf } from './browser/code.ts';
 import type { BrowserCalls } from './browser/code.ts';
 import type { BrowserRoom } from './browser/browser.ts';
 import type { AgentSession, AnswerOf } from './agent-client.ts';
-import { startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
+import { startManyWorkflows, startWorkflow, startWorkflowAndWait } from './engine/primitives/child-workflow.ts';
+import type { ManyChildStart, ManyChildStarted } from './engine/primitives/child-workflow.ts';
+import { sendEvent, waitForEvent } from './engine/primitives/event.ts';
+import type { EventSendOptions, EventWaitOptions } from './engine/primitives/event.ts';
+import type { EventReceipt, SentEvent } from './engine/events.ts';
 import { continueAsNew } from './engine/primitives/continue-as-new.ts';
 import { currentContext } from './engine/context.ts';
 import type {
@@ -157,6 +161,15 @@ export const svc = {
       input: WorkflowInput<N>,
       options?: ChildStartHow,
     ): Promise<StartedWorkflow> => startWorkflow(name, input, options),
+    /**
+     * Starts up to 500 runs of a workflow at once: `[{ input, delay?, id?, parentClosePolicy?, … }]`. Answers, in their order,
+     * what became of each: `status` is `started`, `queued`, or `refused` with the `error` that `start` would have thrown. In a
+     * workflow body each start is recorded by itself.
+     */
+    startMany: <N extends KnownWorkflow>(
+      name: N,
+      items: readonly ManyChildStart<WorkflowInput<N>>[],
+    ): Promise<ManyChildStarted[]> => startManyWorkflows(name, items),
     /** Starts another workflow and answers its output; what ends it otherwise is thrown, with its error as the cause. */
     startAndWait: <N extends KnownWorkflow>(
       name: N,
@@ -174,6 +187,21 @@ export const svc = {
     ): Promise<ScheduledWorkflow> => scheduleWorkflow(name, input, options),
     /** Removes a timer that `schedule` made, by its id. False: there is none (any more). */
     unschedule: (id: string): Promise<boolean> => unscheduleWorkflow(id),
+  },
+  events: {
+    /**
+     * Sends an event by its name. Runs that wait for it now are resumed, and each workflow with `on = { event }` starts a run
+     * with the payload as its input: once, and nothing is kept for those who come later. In a workflow body it is recorded, in
+     * a step it has the step's idempotency key: either way it is sent once.
+     */
+    send: (name: string, payload: unknown, options?: EventSendOptions): Promise<EventReceipt> =>
+      sendEvent(name, payload, options),
+    /**
+     * Waits, in a workflow body, for the next event of the name: `svc.events.wait('order.paid', { match: { orderId }, timeout: '2d' })`.
+     * Answers it, with its `payload`, or undefined once the timeout is over.
+     */
+    wait: <T = unknown>(name: string, options?: EventWaitOptions): Promise<SentEvent<T> | undefined> =>
+      waitForEvent<T>(name, options),
   },
   /**
    * Publishes what the run is at: whoever looks reads the last one, while it runs and after, at `GET /api/runs/:id/state`

@@ -15,6 +15,8 @@ export const SEATS = Object.fromEntries(
 /** What an API key may call besides the chat wires; and then only what it is granted. */
 export const KEY_OPERATIONS = [
   'workflows.start',
+  'workflows.start_many',
+  'events.send',
   'workflows.schema',
   'workflows.run',
   'workflows.queued',

@@ -35,6 +35,7 @@ export interface TestWorkflow {
   rateLimit?: unknown;
   debounce?: unknown;
   schedules?: unknown;
+  on?: unknown;
   cleanup?: unknown;
   timeout?: unknown;
   mode?: string;

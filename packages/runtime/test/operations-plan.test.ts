@@ -41,6 +41,7 @@ hooks.resume | POST /api/workflows/hooks/:token/resume | write hitl:decide | no:
 logs.search | GET /api/logs | read logs:read
 logs.tail | GET /api/logs/tail | read logs:read | no: stream
 events.stream | GET /api/events | read events:read | no: stream
+events.send | POST /api/events/:name | write workflows:start
 activity.list | GET /api/activity | read activity:read
 activity.get | GET /api/activity/:id | read activity:read
 discovery.get | GET /api/discovery | read catalog:read
@@ -53,6 +54,7 @@ workflows.list | GET /api/workflows | read catalog:read
 workflows.get | GET /api/workflows/:name | read catalog:read
 workflows.schema | GET /api/workflows/:name/schema | read catalog:read
 workflows.start | POST /api/workflows/:name/start | write workflows:start
+workflows.start_many | POST /api/workflows/:name/start-many | write workflows:start
 workflows.chat | POST /api/workflows/:name/chat | write workflows:start | no: stream
 workflows.queue | GET /api/workflows/:name/queue | read runs:read
 workflows.dequeue | DELETE /api/workflows/:name/queue/:triggerId | write runs:cancel | confirm

@@ -362,6 +362,7 @@ const NAMED: [route: string, permission: Permission, body: (name: string) => obj
   ['GET /ui/v1/agents/:name/u/stream', 'agents:chat', () => ({})],
   ['DELETE /ui/v1/agents/:name/u/stream', 'agents:chat', () => ({})],
   ['POST /api/workflows/:name/start', 'workflows:start', () => ({})],
+  ['POST /api/workflows/:name/start-many', 'workflows:start', () => ({ items: [{}] })],
   ['POST /api/workflows/:name/chat', 'workflows:start', () => ({})],
   ['GET /api/workflows/:name/schema', 'catalog:read', () => ({})],
 ];

@@ -19,6 +19,10 @@ export const workflows: Group = {
       summary: 'Start a run of a workflow.',
       load: async () => (await import('../commands/workflows/start.ts')).startWorkflow,
     },
+    'start-many': {
+      summary: 'Start a run of a workflow for each line of a file.',
+      load: async () => (await import('../commands/workflows/start-many.ts')).startManyWorkflows,
+    },
     queue: operateLeaf(
       {
         summary: 'List the starts that wait for a place or a time.',

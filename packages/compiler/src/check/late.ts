@@ -87,7 +87,12 @@ interface Started extends Position {
 }
 
 /** Members of `svc.workflows` whose first argument is the name of a workflow of this workspace. */
-const STARTS = new Set(['svc.workflows.start', 'svc.workflows.startAndWait', 'svc.workflows.schedule']);
+const STARTS = new Set([
+  'svc.workflows.start',
+  'svc.workflows.startMany',
+  'svc.workflows.startAndWait',
+  'svc.workflows.schedule',
+]);
 
 let parser: Parse | undefined;
 
@@ -116,7 +121,7 @@ function keep(root: string, file: string, old: Kept | undefined): Kept | undefin
 }
 
 const SETTLED_MS = 50;
-const MENTIONS = /\bworkflows\b[^]*\b(?:start|startAndWait|schedule)\b/;
+const MENTIONS = /\bworkflows\b[^]*\b(?:start|startMany|startAndWait|schedule)\b/;
 
 function listStarted(program: t.Program): Started[] {
   const origins = createOrigins(resolveNames(program));

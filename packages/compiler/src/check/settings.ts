@@ -16,6 +16,7 @@ export const SETTINGS: ReadonlySet<string> = new Set([
   'cleanup',
   'timeout',
   'schedules',
+  'on',
 ]);
 
 /** Settings a file exports belong to its workflow; where it has several, it is not known to which. */

@@ -204,6 +204,12 @@ export function toOwner(client: string, user: EndUser | null): string {
   return user ? `user ${JSON.stringify([client, user.id])}` : `client ${client}`;
 }
 
+/** Throws `forbidden` for a caller that is granted none of them. */
+export function requireAnyGrant({ grants, name }: Caller, what: keyof Grants): void {
+  if (grants[what] === 'all' || grants[what].length > 0) return;
+  throw new BoxError('forbidden', `The ${name} is granted none of the ${what} of this box.`);
+}
+
 // --- internal ---
 
 const PERSON = 'person ';

@@ -26,6 +26,7 @@ export interface AmbientRooms {
     | 'hooks'
     | 'jobs'
     | 'logs'
+    | 'namedEvents'
     | 'prompts'
     | 'rag'
     | 'secrets'
@@ -65,6 +66,7 @@ export function createAmbient({ journal, services, storage, mask, above }: Ambie
     startTurn: (message, how) => above().agents.startChild(message, how),
     schedule: (request) => above().rooms.jobs.schedule(request),
     unschedule: (id) => above().rooms.jobs.unschedule(id),
+    sendEvent: (event) => above().rooms.namedEvents.sendFromCode(event),
     webhookUrl: (token) => toWebhookUrl(services().agent.url, token),
     startUrl: (name) => `${services().agent.url}/api/workflows/${name}/start`,
     readPrompt: (execution, request) => readPrompt(above().rooms.prompts, execution, request),

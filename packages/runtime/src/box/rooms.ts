@@ -2,7 +2,8 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { ROOMS } from '../surface/rooms.ts';
 import type { Rooms } from '../surface/rooms.ts';
 import { LIVE_RUN, SUITE_CODE } from '../evals/suite-body.ts';
-import { bodyOfRun, cleanupOf, workflowBody } from '../workflows/workflows.ts';
+import { EVENT_CODE } from '../workflows/events.ts';
+import { bodyOfRun, cleanupOf, workflowBody } from '../workflows/body.ts';
 import { createLimitedFinder } from './access.ts';
 import { assemble } from './assemble.ts';
 import type { Part } from './assemble.ts';
@@ -47,6 +48,7 @@ function toAbove(given: Given, rooms: Rooms): Above {
     engine,
     evals,
     jobs,
+    namedEvents,
     notify,
     options,
     program,
@@ -65,13 +67,13 @@ function toAbove(given: Given, rooms: Rooms): Above {
     database: () => tables.database(),
     async body(run) {
       if (run.kind === 'agent') return agents.body(run as RunRow);
-      return evals.bodyOf(run.name) ?? bodyOfRun(catalog, versions, run);
+      return evals.bodyOf(run.name) ?? namedEvents.bodyOf(run.name) ?? bodyOfRun(catalog, versions, run);
     },
     async newestBody(run) {
       if (run.kind === 'agent') return agents.newestBody(run as RunRow);
-      return evals.bodyOf(run.name) ?? workflowBody(catalog, run.name);
+      return evals.bodyOf(run.name) ?? namedEvents.bodyOf(run.name) ?? workflowBody(catalog, run.name);
     },
-    codes: () => [...catalog.codeHashes(), SUITE_CODE, LIVE_RUN],
+    codes: () => [...catalog.codeHashes(), SUITE_CODE, LIVE_RUN, EVENT_CODE],
     ended(run) {
       evals.ended(run);
       if (run.kind === 'agent') void browser.agents.close(run.runId, 'the turn is over');

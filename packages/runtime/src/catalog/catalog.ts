@@ -11,6 +11,8 @@ import type { AnySchema } from '../schema/schema.ts';
 import { toCleanup, toRunTimeout } from '../definitions/life-settings.ts';
 import { toFlowPolicy } from '../definitions/flow-settings.ts';
 import type { FlowPolicy } from '../definitions/flow-settings.ts';
+import { toStartsOn } from '../definitions/event-settings.ts';
+import type { StartsOn } from '../definitions/event-settings.ts';
 import { toSchedules, toSerialPolicy } from '../definitions/workflow-settings.ts';
 import type { ScheduleDeclaration, SerialPolicy } from '../definitions/workflow-settings.ts';
 
@@ -39,6 +41,8 @@ export interface WorkflowDefinition {
   /** What its runs may take. Default: as long as they do. */
   timeoutMs?: number;
   schedules: ScheduleDeclaration[];
+  /** The event that starts it. */
+  on?: StartsOn;
   codeHash: string;
   /** What its code has made known by name, where other code may have the names. */
   registry?: CodeRegistry;
@@ -214,7 +218,8 @@ function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinit
   const { run, owner } = findFunction(entry, module);
   if (typeof run !== 'function') throw new Error(`"${entry.file}" exports no workflow function.`);
   const settings = readSettings(run, module);
-  const { inputSchema, outputSchema, stateSchema, durability, mode, serial, schedules, cleanup, timeout } = settings;
+  const { inputSchema, outputSchema, stateSchema, durability, mode, serial, schedules, on, cleanup, timeout } =
+    settings;
   const timeoutMs = toRunTimeout(entry, timeout);
   for (const [name, schema] of Object.entries({ inputSchema, outputSchema, stateSchema }))
     if (schema !== undefined && !isSchema(schema))
@@ -231,6 +236,7 @@ function toWorkflow(entry: WorkflowEntry, module: LoadedModule): WorkflowDefinit
     cleanupMs: toCleanup(entry, cleanup),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     schedules: toSchedules(entry, schedules),
+    ...(on === undefined ? {} : { on: toStartsOn(entry, on, mode) }),
     codeHash: module.hash,
     ...(module.compiled && { compiled: module.compiled }),
   };

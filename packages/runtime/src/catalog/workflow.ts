@@ -39,6 +39,7 @@ export const Workflow = z.object({
     .nullable()
     .describe('A start waits until there was no other for the period; the last input wins'),
   schedules: z.int().describe('How many timers it declares'),
+  event: z.string().nullable().describe('The event that starts it: `export const on`'),
   steps: z.array(z.object({ id: z.string(), name: z.string() })),
   state: z
     .enum(['ready', 'stale', 'failed'])

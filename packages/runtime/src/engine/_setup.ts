@@ -88,6 +88,7 @@ export async function openBench(
     startTurn: () => Promise.reject(new Error('There are no agents here.')),
     schedule: async () => ({ id: '', nextFireAt: null }),
     unschedule: async () => false,
+    sendEvent: () => Promise.reject(new Error('There are no events here.')),
     readSecret: () => Promise.reject(new Error('There are no secrets here.')),
     webhookUrl: (token) => `/api/webhooks/${token}`,
     startUrl: (name) => `/api/workflows/${name}/start`,

@@ -57,6 +57,8 @@ export interface ChildAction {
 export interface HookRequest {
   kind: HookKind;
   token: string | null;
+  /** What an unguessable one begins with: hooks of one thing are found by it. */
+  scope?: string;
   detail: unknown;
   /** Counted from when the hook is made by the store's clock: the body's may be as old as its last answer. */
   timeout?: number | string | Date;

@@ -1,4 +1,5 @@
 import type { CallRequest, HookRequest, ListedBeside, OpenHook } from './call.ts';
+import type { EventReceipt, EventRequest } from './events.ts';
 import type { Chunk, NewChunk } from './journal/chunks.ts';
 import type { HookRow } from './journal/hooks.ts';
 import type { QueuedStart } from './journal/queue.ts';
@@ -69,6 +70,8 @@ export interface Ambient {
   schedule(request: ScheduleRequest): Promise<ScheduledWorkflow>;
   /** False: code made no such timer, or it is gone. */
   unschedule(id: string): Promise<boolean>;
+  /** Sends an event. Answers once it is kept. */
+  sendEvent(event: EventRequest): Promise<EventReceipt>;
   /** The address an outside service calls to resume a webhook. */
   webhookUrl(token: string): string;
   /** The address a workflow is started at. */

@@ -63,7 +63,7 @@ export function createHooks(options: HooksOptions): Hooks {
   };
   return {
     async resume(token, payload, decider) {
-      const hook = await find(token, ({ kind }) => kind !== 'webhook');
+      const hook = await find(token, ({ kind }) => kind !== 'webhook' && kind !== 'event');
       if (hook.kind === 'approval') {
         const parsed = await parseWith(Decision, payload);
         if (!parsed.ok)

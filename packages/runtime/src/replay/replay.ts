@@ -12,7 +12,7 @@ import type { ReplayCall, ReplayEnd, ReplayOptions } from '../engine/run/replay.
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
 import type { Program } from '../manifest.ts';
-import { workflowBody } from '../workflows/workflows.ts';
+import { workflowBody } from '../workflows/body.ts';
 import { toShownValue } from '../json-value.ts';
 import { fromRecordedValue, toRecords, toRunRow } from '../runs/recording.ts';
 import type { RecordedValue, Recording } from '../runs/recording.ts';

@@ -26,6 +26,7 @@ export const REASON_CODES = [
   'sleeping',
   'hook_pending',
   'webhook_pending',
+  'event_pending',
   'approval_pending',
   'child_running',
   'code_unavailable',
@@ -171,6 +172,8 @@ interface Waiting {
   until?: string;
   step?: string;
   message?: string;
+  /** Of an event: its name. */
+  title?: string;
 }
 
 function listWaits(facts: Facts): Reason[] {
@@ -223,9 +226,15 @@ function listApprovals({ run, approvals, now }: Facts): Reason[] {
   });
 }
 
-function listHooks({ hooks, now }: Facts, { type, until }: Waiting): Reason[] {
-  if (type !== 'hook' && type !== 'webhook') return [];
+function listHooks({ hooks, now }: Facts, { type, until, title = '' }: Waiting): Reason[] {
+  if (type !== 'hook' && type !== 'webhook' && type !== 'event') return [];
   const ends = until === undefined ? '' : `, until ${until} at most, ${inTime(Date.parse(until), now)}`;
+  if (type === 'event')
+    return [
+      reason('event_pending', `The run waits for the event ${title}${ends}.`, {
+        suggestion: `Send it: POST /api/events/${title} with the payload.`,
+      }),
+    ];
   const matching = hooks.filter(({ hook }) => hook.kind === type);
   if (matching.length === 0) return [reason(`${type}_pending`, `The run waits for a ${type}${ends}.`)];
   return matching.map(({ hook: { token, kind } }) =>

@@ -27,7 +27,7 @@ import { storageRoom } from '../storage/room.ts';
 import { triggersRoom } from '../triggers/room.ts';
 import { upgradeRoom } from '../upgrade/room.ts';
 import { usageRoom } from '../usage/room.ts';
-import { workflowsRoom } from '../workflows/room.ts';
+import { namedEventsRoom, workflowsRoom } from '../workflows/room.ts';
 import { operationsRoom, securityRoom } from './room.ts';
 
 /** Every room of the box, in the order in which callers read of its operations. A new one is a line here. */
@@ -43,6 +43,7 @@ export const ROOMS = [
   hooksRoom,
   signalsRoom,
   eventsRoom,
+  namedEventsRoom,
   activityRoom,
   entriesRoom,
   catalogRoom,

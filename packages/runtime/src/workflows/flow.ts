@@ -75,6 +75,12 @@ export async function startFlow(
   }
 }
 
+/** Who retries does not wait: of what limits the starts, only the lock counts. */
+export function withLockOnly(workflow: WorkflowDefinition): WorkflowDefinition {
+  const { concurrency } = workflow.flow;
+  return { ...workflow, flow: concurrency ? { concurrency } : {} };
+}
+
 // --- internal ---
 
 /** The name of the workflow and the part an input chooses. */

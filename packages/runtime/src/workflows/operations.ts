@@ -7,6 +7,7 @@ import { Workflow, WorkflowSchemas } from '../catalog/workflow.ts';
 import { RunStatus } from '../runs/run.ts';
 import { StartReceipt } from '../runs/start-receipt.ts';
 import { Changes } from './changes.ts';
+import { LooseStart, ManyStarted, MOST_STARTS } from './start-many.ts';
 import { START_HEADERS, START_MEMBERS, triggerOf } from './start-options.ts';
 import type { Workflows } from './workflows.ts';
 
@@ -100,6 +101,34 @@ export const startWorkflow = operation({
     const level = priority === undefined ? undefined : Number(priority);
     const how = { trigger: triggerOf(caller), caller, priority: level, ...given };
     return workflows.start(workflow, input, withoutUndefined(how));
+  },
+});
+
+export const startManyWorkflows = operation({
+  id: 'workflows.start_many',
+  summary: 'Start up to 500 runs of a workflow; each start is answered by itself, one that is refused refuses no other',
+  route: 'POST /api/workflows/:name/start-many',
+  tag: 'workflows',
+  kind: 'write',
+  permission: 'workflows:start',
+  activity: false,
+  copilot: 'yes',
+  status: 202,
+  headers: IDEMPOTENCY_HEADER,
+  errors: ['workflow_not_found', 'workflow_compile_failed', 'workflow_runtime_not_armed'],
+  input: z.strictObject({
+    name,
+    items: z.array(LooseStart).min(1).max(MOST_STARTS).describe('The starts, in the order in which they are made'),
+    idempotencyKey: IdempotencyKey.describe(
+      'Sent again with the same key and list, what was started is answered and not started again, for 24 hours',
+    ),
+  }),
+  output: ManyStarted,
+  keys: true,
+  settles: 'again',
+  handle({ workflows }, { name: workflow, items, idempotencyKey }, { caller }) {
+    requireGrant(caller, 'workflows', workflow);
+    return workflows.startMany({ name: workflow, items, caller, idempotencyKey });
   },
 });
 

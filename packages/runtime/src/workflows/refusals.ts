@@ -1,4 +1,4 @@
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog, LoadedWorkflow, WorkflowDefinition } from '../catalog/catalog.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import type { CreateResult } from '../engine/journal/starts.ts';
 import { BoxError } from '../errors.ts';
@@ -60,5 +60,14 @@ export function idTaken(
       : 'Take another id, or say with "onConflict" to "join" or to "replace" it';
   return new BoxError('workflow_id_taken', `The id "${id ?? ''}" of workflow "${name}" has ${who}. ${what}.`, {
     details,
+  });
+}
+
+/** Throws `workflow_compile_failed` where it has never loaded. */
+export function definitionOf({ entry, definition, problem }: LoadedWorkflow): WorkflowDefinition {
+  if (definition) return definition;
+  const place = problem ? `${problem.file}:${problem.line}: ${problem.message}` : 'It did not load.';
+  throw new BoxError('workflow_compile_failed', `Workflow "${entry.name}" does not compile. ${place}`, {
+    details: { problem },
   });
 }

@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
+import type { Log } from '../log.ts';
 import { defineRoom } from '../operations/room.ts';
 import {
   dropQueued,
@@ -13,8 +14,11 @@ import {
   listQueue,
   listWorkflowChanges,
   listWorkflows,
+  startManyWorkflows,
   startWorkflow,
 } from './operations.ts';
+import { sendEvent } from './event-operations.ts';
+import { createNamedEvents } from './events.ts';
 import { listKept, signalHook } from './signal-operations.ts';
 import { createWorkflows } from './workflows.ts';
 
@@ -24,7 +28,16 @@ export interface Given {
   journal: Journal;
   retryTurn: RetryTurn;
   guardrails: Guardrails;
+  log: Log;
 }
+
+/** Events that are sent by name. */
+export const namedEventsRoom = defineRoom({
+  name: 'namedEvents',
+  operations: [sendEvent],
+  create: ({ catalog, engine, journal }: Pick<Given, 'catalog' | 'engine' | 'journal'>) =>
+    createNamedEvents({ catalog, engine, journal, isArmed: () => engine.armed }),
+});
 
 export const workflowsRoom = defineRoom({
   name: 'workflows',
@@ -34,6 +47,7 @@ export const workflowsRoom = defineRoom({
     getWorkflowSchema,
     listWorkflowChanges,
     startWorkflow,
+    startManyWorkflows,
     listQueue,
     getQueued,
     dropQueued,
@@ -41,6 +55,6 @@ export const workflowsRoom = defineRoom({
     signalHook,
     listKept,
   ],
-  create: ({ catalog, engine, journal, retryTurn, guardrails }: Given) =>
-    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn, guardrails }),
+  create: ({ catalog, engine, journal, retryTurn, guardrails, log }: Given) =>
+    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn, guardrails, log }),
 });

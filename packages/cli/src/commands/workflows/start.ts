@@ -64,6 +64,7 @@ export const startWorkflow = defineVerb({
     ...TARGET_ARGS,
   },
   completes: { name: { names: ['workflows'] } },
+  elsewhere: { from: 'Use `svc workflows start-many <name> --from <path>`: a start a line.' },
   payload: extend(answerOf('workflows.start'), {
     run: optional(answerOf('runs.get', 'With --wait: the run once it is over.')),
   }),

@@ -1,5 +1,5 @@
 import type { ValueDigest } from './digest.ts';
-export type HookKind = 'hook' | 'webhook' | 'approval';
+export type HookKind = 'hook' | 'webhook' | 'approval' | 'event';
 
 export interface NewHook {
   /** Names the hook to the outside; only one open hook has it. */
@@ -48,6 +48,15 @@ export interface HookFilter {
   user?: string;
 }
 
+/** A hook that waits for an event. */
+export interface OpenWait {
+  token: string;
+  /** As codec text. */
+  detail: string | null;
+  /** Of its run: who made it begin, as JSON text. */
+  startedBy: string | null;
+}
+
 /** A place in a list of hooks. */
 export type HookPlace = Pick<HookRow, 'createdAt' | 'runId' | 'token'>;
 
@@ -92,6 +101,8 @@ export interface HookStore {
   countGiven(token: string): Promise<{ runId: string; given: number } | undefined>;
   /** How many resumes of its hooks the run has taken, of all of them together. */
   countTaken(runId: string): Promise<number>;
+  /** Those that wait for an event whose tokens begin with `scope`, made no later than `until`, by token from behind `after`. */
+  listOpen(filter: { scope: string; until: number }, page: { limit: number; after: string }): Promise<OpenWait[]>;
   /** Newest first, each with its first resume; `after` is the last of the page before. */
   listEntries(filter: HookFilter, page: { limit: number; after?: HookPlace }): Promise<HookEntry[]>;
   /** The same, with what lists read in the place of a detail that is large. */

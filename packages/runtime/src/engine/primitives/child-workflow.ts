@@ -3,6 +3,7 @@ import { currentContext } from '../context.ts';
 import type { EngineContext, StepContext } from '../context.ts';
 import type { ChildStartHow, RunHandle, StartedTurn, StartedWorkflow } from '../handle.ts';
 import { isFinal } from '../journal/run.ts';
+import { ERROR_STATUS } from '../../errors.ts';
 import { RunCancelledError } from '../errors.ts';
 import type { RunRow } from '../journal/run.ts';
 import { isStoreDown, persist } from '../persist.ts';
@@ -17,6 +18,26 @@ export function startWorkflow(name: string, input: unknown, how: ChildHow = {}):
   refuseSignals(name, input);
   if (context.kind === 'step') return startFrom(context, { name, input, how });
   return context.execution.invoke(startCall(context.execution, { name, input, how })) as Promise<StartedWorkflow>;
+}
+
+/** One of many runs below this one. */
+export interface ManyChildStart<I = unknown> extends ChildStartHow {
+  input: I;
+}
+
+/** What became of it. `error`: what `start` would have thrown. */
+export type ManyChildStarted = StartedWorkflow | { status: 'refused'; error: { code: string; message: string } };
+
+/**
+ * Starts many runs of a workflow below this run, each recorded by itself, as `startWorkflow` does: one that is refused
+ * refuses no other. At most `MOST_CHILDREN` at once.
+ */
+export async function startManyWorkflows(name: string, items: readonly ManyChildStart[]): Promise<ManyChildStarted[]> {
+  if (items.length > MOST_CHILDREN)
+    throw new RangeError(
+      `svc.workflows.startMany() takes at most ${MOST_CHILDREN} starts, and this list has ${items.length}. Cut it into several.`,
+    );
+  return Promise.all(items.map(({ input, ...how }) => orRefused(startWorkflow(name, input, how))));
 }
 
 export interface ChildHow extends ChildStartHow {
@@ -92,6 +113,19 @@ export function toStartKey(context: StepContext, what: string): string {
 }
 
 // --- internal ---
+
+const MOST_CHILDREN = 500;
+
+async function orRefused(start: Promise<StartedWorkflow>): Promise<ManyChildStarted> {
+  try {
+    return await start;
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    // A cancel, and whatever else is no answer to a start, is not one of this list alone.
+    if (typeof code !== 'string' || !(code in ERROR_STATUS) || code === 'run_cancelled') throw error;
+    return { status: 'refused', error: { code, message } };
+  }
+}
 
 async function startByKey<S extends StartedWorkflow | StartedTurn>(
   { ambient, run }: RunHandle,

@@ -168,8 +168,8 @@ interface FreshHook {
   since: number;
 }
 
-function makeToken({ kind }: HookRequest): string {
-  return kind === 'webhook' ? newWebhookToken() : newToken();
+function makeToken({ kind, scope = '' }: HookRequest): string {
+  return kind === 'webhook' ? newWebhookToken() : scope + newToken();
 }
 
 function expiryOf({ timeout }: HookRequest, now: number): number | null {

@@ -1,9 +1,10 @@
 import type { Call } from '../call.ts';
+import type { HookKind } from '../journal/hooks.ts';
 import { decode } from '../serialize.ts';
 
 /** What a waiting run says about itself: of several waits the one that can end first, a time before anything else. */
 export interface WaitingFor {
-  type: 'sleep' | 'retry' | 'hook' | 'webhook' | 'approval' | 'child';
+  type: 'sleep' | 'retry' | 'hook' | 'webhook' | 'approval' | 'event' | 'child';
   /** ISO 8601, where the wait ends by itself. */
   until?: string;
   step: string;
@@ -23,6 +24,6 @@ export function describeWait(call: Call, wakeAt: number | undefined): WaitingFor
   if (action.type === 'run') return { type: 'retry', step: call.stepId, ...until };
   if (action.type === 'timer') return { type: 'sleep', step: call.stepId, ...until };
   if (action.type === 'child') return { type: 'child', step: call.stepId, ...action.child };
-  const { kind, title } = decode(call.input) as { kind: 'hook' | 'webhook' | 'approval'; title?: string };
+  const { kind, title } = decode(call.input) as { kind: HookKind; title?: string };
   return { type: kind, step: call.stepId, ...(title === undefined ? {} : { title }), ...until };
 }

@@ -48,6 +48,39 @@ export function describeHooks(world: World): void {
       expect(await hooks.countGiven('t')).toBeUndefined();
     });
 
+    test('waits for an event are found by what their tokens begin with, until each has its one resume', async () => {
+      const { journal } = world;
+      const startedBy = JSON.stringify({ kind: 'box', client: null });
+      const run = await start(journal, newRun({ startedBy }));
+      const wait = (token: string, kind: NewHook['kind'] = 'event') => newHook(token, { kind, detail: '[1]' });
+      await addHooks(journal, run, [
+        wait('event:a:2'),
+        wait('event:a:1'),
+        wait('event:ab:1'),
+        wait('event:a:3', 'hook'),
+      ]);
+      const until = await journal.now();
+      const list = async (more: object = {}, limit = 10, after = '') =>
+        (await journal.hooks.listOpen({ scope: 'event:a:', until, ...more }, { limit, after })).map(
+          ({ token }) => token,
+        );
+      expect(await journal.hooks.listOpen({ scope: 'event:a:', until }, { limit: 1, after: '' })).toStrictEqual([
+        { token: 'event:a:1', detail: '[1]', startedBy },
+      ]);
+      expect(await list()).toEqual(['event:a:1', 'event:a:2']);
+      expect(await list({}, 10, 'event:a:1')).toEqual(['event:a:2']);
+      expect(await list({ until: until - 60_000 })).toEqual([]);
+      const given = { verdict: 'received', idempotency: { key: 'k', digest: 'd' } };
+      expect(await journal.hooks.resume('event:a:1', '1', given)).toMatchObject({ outcome: 'resumed' });
+      expect(await journal.hooks.resume('event:a:1', '1', given)).toMatchObject({ outcome: 'repeated' });
+      expect(await journal.hooks.resume('event:a:1', '2', { verdict: 'received' })).toMatchObject({
+        outcome: 'already',
+      });
+      expect(await list()).toEqual(['event:a:2']);
+      const events = await journal.hooks.listEvents(run.runId, [{ token: 'event:a:1', n: 0 }]);
+      expect(events).toMatchObject({ events: [{ payload: '1' }], missing: [] });
+    });
+
     test('a refused append makes no hook', async () => {
       const run = await start(world.journal, newRun());
       const hooks = [newHook('t')];

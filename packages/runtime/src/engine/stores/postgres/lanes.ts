@@ -56,8 +56,9 @@ export function createLanes(commit: (write: Write) => Promise<Written | Error>, 
 /** What a write may wait for; an end hands on a lock that only its run knows. */
 export function keyOf(write: Write): string {
   if (write.type === 'append') return `run ${runIdOf(write)}`;
-  const { serial, idempotency, runId } = write.run;
+  const { serial, idempotency, ownId, runId } = write.run;
   if (serial) return `lock ${serial.key}`;
+  if (ownId) return ownId.key;
   return idempotency ? `key ${idempotency.key}` : `run ${runId}`;
 }
 

@@ -7,6 +7,7 @@ import type {
   HookPlace,
   HookRow,
   HookStore,
+  OpenWait,
   ResumeOptions,
   ResumeResult,
 } from '../../journal/hooks.ts';
@@ -71,6 +72,13 @@ export function createHookReader({ tables, query, commit, now }: Statements): Om
         [toStoredText(runId)],
       );
       return Number(row?.taken ?? 0);
+    },
+    async listOpen({ scope, until }, { limit, after }) {
+      // The character behind that which ends the scope.
+      const end = scope.slice(0, -1) + String.fromCharCode(scope.charCodeAt(scope.length - 1) + 1);
+      const from = after > scope ? after : scope;
+      const params = [toStoredText(from), toStoredText(end), until, limit];
+      return (await query(openQuery(tables), params)).map((row) => decodeText(row) as unknown as OpenWait);
     },
     listEntries: (filter, page) => listWith(ENTRY_SELECT, filter, page),
     listBriefEntries: (filter, page) => listWith(BRIEF_SELECT, filter, page),
@@ -149,9 +157,11 @@ export function findFirstQuery({ hookEvents }: Pick<Tables, 'hookEvents'>): stri
   return `select token, n, payload, at from ${hookEvents} where run_id = ? and token = ? and n = ?`;
 }
 
-/** The first verdict stays. Parameters: verdict, run id, token. */
+/** The first verdict stays; of a wait for an event, it is over. Parameters: verdict, run id, token. */
 export function setVerdictQuery({ hooks }: Pick<Tables, 'hooks'>): string {
-  return `update ${hooks} set verdict = ? where run_id = ? and token = ? and verdict is null`;
+  return `
+    update ${hooks} set verdict = ?, is_open = case when kind = 'event' then 0 else is_open end
+    where run_id = ? and token = ? and verdict is null`;
 }
 
 /** What a key answers that has resumed the hook before. */
@@ -199,6 +209,15 @@ function entries({ hooks, hookEvents, runs }: Tables, { select, kind, conditions
     left join ${runs} r on r.run_id = h.run_id
     where ${conditions.join(' and ')}${named}
     order by h.created_at desc, h.run_id desc, h.token desc limit ?`;
+}
+
+/** By the index of open tokens. Parameters: two tokens between which they are, the latest time, the limit. */
+function openQuery({ hooks, runs }: Tables): string {
+  return `
+    select h.token as "token", h.detail as "detail", r.started_by as "startedBy"
+    from ${hooks} h join ${runs} r on r.run_id = h.run_id
+    where h.token > ? and h.token < ? and h.is_open = 1 and h.kind = 'event' and h.created_at <= cast(? as bigint)
+    order by h.token limit ?`;
 }
 
 /** By the last number there is: the numbers of a hook have no gaps. Parameter: the token. */

@@ -1,0 +1,81 @@
+import type { CallRequest, RunAction } from '../call.ts';
+import { currentContext } from '../context.ts';
+import { EVENT_RULE, isEventName, MOST_MATCH, toEventScope } from '../events.ts';
+import type { EventReceipt, SentEvent } from '../events.ts';
+import type { RunHandle } from '../handle.ts';
+import { isStoreDown, persist } from '../persist.ts';
+import { digestOf, encode } from '../serialize.ts';
+import { toStartKey } from './child-workflow.ts';
+import { awaitEvent, bodyOf } from './hook.ts';
+import { ONCE } from './step.ts';
+
+export interface EventWaitOptions {
+  /** Members the payload has to have, with these values; what is within an object may be a part of it, too. */
+  match?: Record<string, unknown> | undefined;
+  /** How long it waits: milliseconds, text such as `'2 days'`, or a time. Default: for ever. */
+  timeout?: number | string | Date | undefined;
+}
+
+/**
+ * Waits for the next event of the name that is sent from here on. Undefined: the timeout came first. Works in a workflow body
+ * only.
+ */
+export async function waitForEvent<T>(
+  name: string,
+  { match, timeout }: EventWaitOptions = {},
+): Promise<SentEvent<T> | undefined> {
+  const execution = bodyOf('svc.events.wait');
+  requireName(name);
+  if (match !== undefined && encode(match, 'match').length > MOST_MATCH)
+    throw new TypeError(`"match" of svc.events.wait() may have ${MOST_MATCH} characters.`);
+  const opened = execution.openHook({
+    kind: 'event',
+    token: null,
+    scope: toEventScope(name),
+    detail: { name, ...(match === undefined ? {} : { match }) },
+    ...(timeout === undefined ? {} : { timeout }),
+  });
+  const { token, since, expiresAt } = opened;
+  const deadline =
+    expiresAt === null ? {} : { deadline: { wakeAt: () => expiresAt, payload: null, verdict: 'expired' } };
+  const event = await awaitEvent(execution, { kind: 'event', token, n: 0, since, title: name, ...deadline });
+  return (event as SentEvent<T> | null) ?? undefined;
+}
+
+export interface EventSendOptions {
+  /** Names the event among those of its sender: the same id with the same payload is one event for 24 hours. */
+  id?: string | undefined;
+}
+
+/** Sends an event. In a body it is recorded, in a step it has the step's idempotency key: either way it is sent once. */
+export function sendEvent(name: string, payload: unknown, { id }: EventSendOptions = {}): Promise<EventReceipt> {
+  const context = currentContext();
+  if (!context) throw new Error('svc.events.send() works in a workflow, a step or a tool.');
+  requireName(name);
+  const { execution } = context;
+  const text = encode(payload, 'payload');
+  if (context.kind === 'step')
+    return send(execution, { name, payload, id: id ?? toStartKey(context, `event ${name}:${digestOf(text)}`) });
+  const run: RunAction['run'] = ({ idempotencyKey }) =>
+    persist(() => send(execution, { name, payload, id: id ?? idempotencyKey }), SEND_MS, isStoreDown);
+  const call: CallRequest = {
+    kind: 'child',
+    stepId: `send ${name}`,
+    input: encode({ name, payload, ...(id === undefined ? {} : { id }) }, ''),
+    action: { type: 'run', name: `send ${name}`, policy: ONCE, run },
+  };
+  return execution.invoke(call) as Promise<EventReceipt>;
+}
+
+// --- internal ---
+
+/** How long a send waits for the store to come back. */
+const SEND_MS = 30_000;
+
+function send(execution: RunHandle, event: { name: string; payload: unknown; id: string }): Promise<EventReceipt> {
+  return execution.ambient.sendEvent({ ...event, by: execution.run });
+}
+
+function requireName(name: unknown): asserts name is string {
+  if (!isEventName(name)) throw new TypeError(`"${String(name)}" is no name of an event: ${EVENT_RULE}`);
+}
