@@ -24,7 +24,7 @@ describe('a value', () => {
     ['bounds of draft 4', { minimum: 1, exclusiveMinimum: true }, [1.1], [1]],
     ['multiples', { multipleOf: 0.1 }, [0.3, 4, 1e300, -0.7, 0], [0.35, 1e-7, Infinity]],
     ['multiples of whole numbers', { multipleOf: 2 }, [4, 1e21, 'x'], [1_000_000_000_000_001, 2.5]],
-    ['multiples of small ones', { multipleOf: 1e-9 }, [0.000000003, 123456789.000000002], [0.0000000015]],
+    ['multiples of small ones', { multipleOf: 1e-9 }, [0.000000003, 12345.000000002], [0.0000000015]],
     ['lengths as people count', { minLength: 2, maxLength: 3 }, ['ab', '😀😀😀'], ['a', '😀', 'abcd']],
     ['patterns', { pattern: '^\\d{3}$' }, ['123', 5], ['12', '1234']],
     ['formats', { format: 'email' }, ['ada@example.com', 1], ['ada']],
