@@ -373,6 +373,29 @@ describe('the stream of a key and of its users', () => {
     }
   });
 
+  test('has nothing of a run that another key of the client may start, and it may not read', async () => {
+    const { box, url } = await openKeys();
+    const as = (token: string) => ({ authorization: `Bearer ${token}` });
+    const make = async (workflow: string) => {
+      const body = { name: workflow, client: 'two', users: true, grants: { agents: [], workflows: [workflow] } };
+      return (await call<ApiKey>(box, 'POST /api/keys', body, as('operator'))).body;
+    };
+    const [narrow, wide] = [await make('echo'), await make('state')];
+    const ada = as(await signUserToken(narrow, { sub: 'ada' }));
+    const streams = await Promise.all([as(narrow.value), ada].map((headers) => listen(url, { headers })));
+    const adaOfWide = as(await signUserToken(wide, { sub: 'ada' }));
+    const foreign = [await begin(box, 'state', as(wide.value)), await begin(box, 'state', adaOfWide)];
+    const statusOf = async (runId: string) =>
+      (await call<{ status: string }>(box, `GET /api/runs/${runId}`, undefined, as('operator'))).body.status;
+    for (const runId of foreign) await until(async () => (await statusOf(runId)) === 'completed');
+    expect((await call(box, `GET /api/runs/${foreign[0]}`, undefined, as(narrow.value))).status).toBe(404);
+    for (const [n, headers] of [as(narrow.value), ada].entries()) {
+      const runId = await begin(box, 'echo', headers);
+      await until(() => streams[n]?.says(runId).includes('run.ended completed') === true);
+      expect(new Set(streams[n]?.events().map(({ data }) => data.runId))).toEqual(new Set([runId]));
+    }
+  });
+
   test('is one of 20 of the caller, and counts as no stream of a run', async () => {
     const { url, callers } = await openKeys();
     const streams = await Promise.all(Array.from({ length: 20 }, () => listen(url, { headers: callers.ada })));
