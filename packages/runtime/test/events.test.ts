@@ -336,6 +336,19 @@ describe('a box that is not dev', () => {
   });
 });
 
+test('of the streams of a box some are left to those who operate it, whatever its users open', () => {
+  const limits = createStreamLimits({ perBox: 4, forPeople: 2 });
+  const user = (id: string) => ({ id, kind: 'user', by: 'user token' }) as const;
+  const leave = [user('a'), user('b')].map((each) => limits.enter(each));
+  for (const caller of [user('c'), { id: 'k', kind: 'key', by: 'key' } as const])
+    expect(() => limits.enter(caller)).toThrow(/the most it may have/);
+  for (const id of ['p', 'q']) limits.enter({ id, kind: 'person', by: 'identity token' });
+  leave[0]?.();
+  expect(() => limits.enter(user('c'))).toThrow(/the most it may have/);
+  limits.enter({ id: 'r', kind: 'person', by: 'operator token' });
+  expect(() => limits.enter({ id: 's', kind: 'person', by: 'identity token' })).toThrow(/the most it may have/);
+});
+
 describe('the stream of a key and of its users', () => {
   const openKeys = async () => {
     const box = await boxes.open({ ...PROGRAM, options: { host: 'image', strategy: operatorToken('operator') } });
