@@ -1,4 +1,5 @@
 import { Badge } from '../../ui/badge.tsx';
+import { placeOf } from './place.ts';
 
 export interface RunFault {
   code: string;
@@ -45,15 +46,6 @@ export function Fault({ error }: { error: RunFault }) {
 // --- internal ---
 
 const MOST = 10_000;
-
-/** The first frame in the project: `workflows/refund.workflow.ts:12`. */
-function placeOf(stack: string | null): string | undefined {
-  for (const line of (stack ?? '').slice(0, MOST).split('\n')) {
-    const place = /^\s+at (?:.*\()?(?!node:)([^()\s]+\/[^()\s]+:\d+):\d+\)?$/.exec(line)?.[1];
-    if (place !== undefined) return place;
-  }
-  return undefined;
-}
 
 function isFault(value: unknown): value is RunFault {
   return typeof value === 'object' && value !== null && 'message' in value && 'stack' in value && 'code' in value;
