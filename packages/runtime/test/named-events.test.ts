@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../src/client.ts';
+import { isMatch } from '../src/engine/events.ts';
 import type { Why } from '../src/runs/why.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { svc } from '../src/svc.ts';
@@ -183,6 +184,16 @@ test('a name that is none, a payload that is too large, and a box that is held b
     status: 503,
     body: { code: 'workflow_runtime_not_armed' },
   });
+});
+
+test('a match with a Map or a Set is refused, as it would be compared with nothing', async () => {
+  const odd = async () => svc.events.wait('tick', { match: { order: { ids: new Set([7]) } } });
+  const box = await boxes.open({ workflows: { odd: { run: odd } } });
+  expect(await finish(box, await startWorkflow(box, 'odd', {}))).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringContaining('no Map and no Set') as string },
+  });
+  expect(isMatch({ ids: new Map([[7, 1]]) }, { ids: {} })).toBe(false);
 });
 
 test.each([
