@@ -157,6 +157,25 @@ describeOnBoth(boxes, 'an event', (open) => {
     expect((await finish(box, runId)).status).toBe('completed');
   });
 
+  test('that the schema of a workflow throws at still reaches those who wait, and the others that start by it', async () => {
+    const throws = z.unknown().refine(() => {
+      throw new Error('No such order.');
+    });
+    const angry = { run: async () => 1, inputSchema: throws, on: { event: 'order.paid' } };
+    const odd = { run: async () => 1, inputSchema: z.unknown().transform(() => () => 1), on: { event: 'order.paid' } };
+    const box = await open({ workflows: { angry, odd, ...PROGRAM.workflows } });
+    const runId = await waiting(box);
+    expect(await delivered(box, (await send(box, 'order.paid', { n: 3 })).body)).toMatchObject({
+      resumed: 1,
+      started: [
+        { workflow: 'angry', status: 'refused', error: { code: 'internal', message: 'No such order.' } },
+        { workflow: 'odd', status: 'refused', error: { code: 'not_serializable' } },
+        { workflow: 'ship', status: 'started' },
+      ],
+    });
+    expect((await finish(box, runId)).output).toMatchObject({ payload: { n: 3 } });
+  });
+
   test('reaches more runs than are read at once', async () => {
     const box = await open(PROGRAM);
     const items = Array.from({ length: 300 }, () => ({ input: {} }));
