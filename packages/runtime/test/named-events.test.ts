@@ -269,6 +269,24 @@ test('a key reaches runs of its own alone, and starts what it is granted', async
   expect(await image.journal.listRuns({ name: 'ship' }, { limit: 10 })).toHaveLength(1);
 });
 
+test('code of one client sends another event than that of another, whatever both are called', async () => {
+  const kv = createMemoryKv();
+  const dev = await boxes.open({ options: { kv } });
+  const named = { run: async ({ id }: { id: string }) => svc.events.send('tick', {}, { id }) };
+  const image = await boxes.open({ workflows: { named }, options: { host: 'image', kv } });
+  const sendAs = async (client: string, id: string): Promise<unknown> => {
+    const given = { name: client, client, grants: { agents: [], workflows: ['named'] } };
+    const { value } = (await call<{ value: string }>(dev, 'POST /api/keys', given)).body;
+    const who = { authorization: `Bearer ${value}` };
+    const { runId } = (await call<{ runId: string }>(image, 'POST /api/workflows/named/start', { id }, who)).body;
+    await image.engine.wait(runId, 10_000);
+    return (await call<Row>(image, `GET /api/runs/${runId}`, undefined, who)).body.output;
+  };
+  const [one, two] = [await sendAs('a', 'b  tick z'), await sendAs('a  tick b', 'z')] as Sent[];
+  expect([one?.id, two?.id]).toEqual(['b  tick z', 'z']);
+  expect(one?.runId ?? one?.triggerId).not.toBe(two?.runId ?? two?.triggerId);
+});
+
 test('the typed client sends it', async () => {
   const box = await boxes.open(PROGRAM);
   const client = createClient({ baseUrl: await box.listen() });

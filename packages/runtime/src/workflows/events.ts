@@ -107,7 +107,8 @@ export function createNamedEvents({ catalog, engine, journal, isArmed }: NamedEv
       return keep(
         { id, name, payload, workflows: listStarted(name) },
         {
-          key: `code ${startedBy?.client ?? ''} ${startedBy?.user?.id ?? ''} ${name} ${id}`,
+          // As JSON: a client and an id may have spaces.
+          key: `code ${JSON.stringify([startedBy?.client ?? null, startedBy?.user?.id ?? null, name, id])}`,
           request: { trigger: 'workflow', attributes: inheritedMarks(by), ...(startedBy ? { startedBy } : {}) },
         },
       );
