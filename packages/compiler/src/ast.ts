@@ -51,6 +51,17 @@ export function findOwn(node: Node, type: 'ThisExpression' | 'Super'): Node | un
   return found;
 }
 
+/** Whether the node is of one of these types, or holds one. `isWithin`: false for a node that is not looked into. */
+export function holds(node: Node, types: ReadonlySet<string>, isWithin: (node: Node) => boolean = () => true): boolean {
+  if (!isWithin(node)) return false;
+  if (types.has(node.type)) return true;
+  let found = false;
+  forEachChild(node, (child) => {
+    found ||= holds(child, types, isWithin);
+  });
+  return found;
+}
+
 /** The expression inside `as`, `satisfies`, `!` and `<T>` wrappers. */
 export function unwrap(node: Node): Node {
   let inner = node;

@@ -1,8 +1,7 @@
 import type { types as t } from '@babel/core';
-import { forEachChild, isFunction, keyName, unwrap } from './ast.ts';
+import { forEachChild, holds, isFunction, keyName, unwrap } from './ast.ts';
 import type { Node } from './ast.ts';
-import { resolveNames } from './scope.ts';
-import type { Binding } from './scope.ts';
+import type { Binding, Names } from './scope.ts';
 
 /** Functions of the runtime, `engine/primitives/{callback,load-module}.ts`. */
 type Binder = 'bindCallback' | 'bindNamed' | 'bindStep';
@@ -13,6 +12,8 @@ export interface BindOptions {
   bind(as: Binder | 'loadModule'): t.Expression;
   /** The functions that become steps: these are called by the engine alone. */
   steps: ReadonlySet<Node>;
+  /** The names of the program. */
+  names(): Names;
   /** Those that are workflows, which are known by what they are: `start(greet)`. */
   workflows: ReadonlySet<Node>;
 }
@@ -24,9 +25,9 @@ export interface BindOptions {
  * called at once, such as those of array methods, are left as they are; so is what stands at the top of the module,
  * outside of any run. A run waits for what a function imports.
  */
-export function bindCallbacks({ types, program, bind, steps, workflows }: BindOptions): void {
+export function bindCallbacks({ types, program, bind, names, steps, workflows }: BindOptions): void {
   let bindings: Map<Node, Binding> | undefined;
-  const bindingOf = (name: t.Identifier): Binding | undefined => (bindings ??= readBindings(program)).get(name);
+  const bindingOf = (name: t.Identifier): Binding | undefined => (bindings ??= readBindings(names())).get(name);
   const visit = (node: Node, isInside: boolean): void => {
     forEachChild(node, (child) => visit(child, isInside || isFunction(node)));
     if (!isInside || node.type !== 'CallExpression') return;
@@ -43,11 +44,11 @@ export function bindCallbacks({ types, program, bind, steps, workflows }: BindOp
   const holdImport = (node: t.CallExpression): void => {
     // What is awaited or yielded for the import belongs to the function around it, and not to one of ours.
     const given = node.arguments.some(mayPause) ? node.arguments : [];
-    const names = given.map((_, index) => types.identifier(`given${index}`));
-    const load = types.callExpression(node.callee, given.length > 0 ? names : node.arguments);
+    const params = given.map((_, index) => types.identifier(`given${index}`));
+    const load = types.callExpression(node.callee, given.length > 0 ? params : node.arguments);
     load.loc = node.loc ?? null;
     node.callee = bind('loadModule');
-    node.arguments = [types.arrowFunctionExpression(names, load), ...given];
+    node.arguments = [types.arrowFunctionExpression(params, load), ...given];
   };
   visit(program, false);
 }
@@ -70,13 +71,10 @@ function mayKeep(callee: Node): boolean {
 }
 
 function mayPause(node: Node): boolean {
-  if (isFunction(node)) return false;
-  let found = node.type === 'AwaitExpression' || node.type === 'YieldExpression';
-  forEachChild(node, (child) => {
-    found ||= mayPause(child);
-  });
-  return found;
+  return holds(node, PAUSING, (inner) => !isFunction(inner));
 }
+
+const PAUSING = new Set(['AwaitExpression', 'YieldExpression']);
 
 /** Undefined: it is handed on as it is. */
 function howToBind(
@@ -102,12 +100,12 @@ function howToBind(
 /** A function that does something: makes a call, or awaits. */
 function isHandedOn(node: Node): boolean {
   if (!isFunction(node) || node.type === 'ObjectMethod' || node.type === 'ClassMethod') return false;
-  return !node.generator && doesSomething(node.body);
+  return !node.generator && holds(node.body, DOING);
 }
 
-function readBindings(program: t.Program): Map<Node, Binding> {
+function readBindings({ references }: Names): Map<Node, Binding> {
   const found = new Map<Node, Binding>();
-  for (const { node, binding } of resolveNames(program).references) if (binding) found.set(node, binding);
+  for (const { node, binding } of references) if (binding) found.set(node, binding);
   return found;
 }
 
@@ -127,15 +125,6 @@ function rootOf(node: t.MemberExpression): t.Identifier | undefined {
   let root: Node = node;
   while (root.type === 'MemberExpression') root = root.object;
   return root.type === 'Identifier' ? root : undefined;
-}
-
-function doesSomething(node: Node): boolean {
-  if (DOING.has(node.type)) return true;
-  let found = false;
-  forEachChild(node, (child) => {
-    found ||= doesSomething(child);
-  });
-  return found;
 }
 
 const DOING = new Set([

@@ -1,4 +1,4 @@
-import { findOwn, forEachChild, isFunction, isInside, unwrap } from './ast.ts';
+import { findOwn, holds, isFunction, isInside, unwrap } from './ast.ts';
 import type { Node } from './ast.ts';
 import { isWorkflow } from './functions.ts';
 import type { MarkedFunction } from './functions.ts';
@@ -88,12 +88,3 @@ function mayMove({ node }: MarkedFunction, references: Reference[]): boolean {
 }
 
 const PLACE_BOUND = new Set(['PrivateName', 'Super', 'MetaProperty']);
-
-function holds(node: Node, types: ReadonlySet<string>): boolean {
-  if (types.has(node.type)) return true;
-  let found = false;
-  forEachChild(node, (child) => {
-    found ||= holds(child, types);
-  });
-  return found;
-}

@@ -12,6 +12,7 @@ import type { MarkedFunction } from './functions.ts';
 import { stepId } from './manifest.ts';
 import { loadBabel, parserOptions } from './parse.ts';
 import { resolveNames } from './scope.ts';
+import type { Names } from './scope.ts';
 import { lowerUsing, mayHoldUsing } from './using.ts';
 import { mayHoldDirective } from './words.ts';
 import { nameWorkflows, workflowFileName } from './workflow-names.ts';
@@ -62,7 +63,9 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   const classes = mayHoldClass(code) ? findClasses(ast.program) : [];
   if ([steps, workflows, misplaced, classes].every(({ length }) => length === 0)) return null;
   const [top] = ast.program.body;
-  const inner = findInner(steps, marked, ast.program);
+  let resolved: Names | undefined;
+  const names = () => (resolved ??= resolveNames(ast.program));
+  const inner = findInner(steps, marked, names);
   for (const one of valid) dropDirective(one);
   const bind = (as: string) => member(rewrite, as);
   const nodesOf = (list: readonly MarkedFunction[]) => new Set<Node>(list.map(({ node }) => node));
@@ -70,6 +73,7 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
     types: rewrite.t,
     program: ast.program,
     bind,
+    names,
     steps: nodesOf(steps),
     workflows: nodesOf(valid.filter(isWorkflow)),
   });
@@ -154,12 +158,11 @@ interface Inner {
 }
 
 /** Those that are made outside of the function they stand in. */
-function findInner(steps: MarkedFunction[], marked: MarkedFunction[], program: t.Program): Inner[] {
+function findInner(steps: MarkedFunction[], marked: MarkedFunction[], names: () => Names): Inner[] {
   const candidates = steps.filter(isInner);
   if (candidates.length === 0) return [];
-  const names = resolveNames(program);
   return candidates
-    .map((step) => ({ step, captures: findCaptures(step, marked, names) }))
+    .map((step) => ({ step, captures: findCaptures(step, marked, names()) }))
     .filter(({ captures }) => captures.isMovable && captures.refused.length === 0);
 }
 
