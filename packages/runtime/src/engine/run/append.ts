@@ -76,15 +76,15 @@ export class RunAppender {
       driver.publish(entry, result, run);
       done(result);
     };
-    const forgetting = (error: unknown): void => {
-      if (isRefused(error)) this.#options.recorder.forget(entry);
-      failed(error);
-    };
     const isTurn = this.#options.run.kind === 'agent';
     const keep = isTurn ? undefined : driver.large.keepEntry(entry);
     // A crash between the two leaves objects that nothing names, and the calls to be repeated.
-    if (keep) this.#keep(keep, run).then((kept) => this.#commit(kept, landed, forgetting), forgetting);
-    else this.#commit(entry, landed, forgetting);
+    if (keep)
+      this.#keep(keep, run).then(
+        (kept) => this.#commit(kept, landed, failed),
+        (error: unknown) => this.#giveUp(entry, error, failed),
+      );
+    else this.#commit(entry, landed, failed);
   }
 
   #commit(entry: Append, landed: (result: AppendResult) => void, failed: (error: unknown) => void): void {
@@ -92,8 +92,15 @@ export class RunAppender {
     driver.append(entry).then(landed, (error: unknown) => {
       const giveUp = real.performanceNow() + driver.leaseMs;
       const mayPass = (last: unknown): boolean => !isRefused(last);
-      persistAfter(error, () => driver.append(entry), { giveUp, mayPass }).then(landed, failed);
+      persistAfter(error, () => driver.append(entry), { giveUp, mayPass }).then(landed, (last: unknown) =>
+        this.#giveUp(entry, last, failed),
+      );
     });
+  }
+
+  #giveUp(entry: Append, error: unknown, failed: (error: unknown) => void): void {
+    if (isRefused(error)) this.#options.recorder.forget(entry);
+    failed(error);
   }
 
   /** @param run undefined: it has left, and waits for nobody longer than its lease lasts */
