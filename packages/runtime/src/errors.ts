@@ -182,6 +182,12 @@ export class BoxError extends Error {
   }
 }
 
+/** What was thrown, where it is one of the box's or wraps one, as Drizzle wraps what its query is refused with. */
+export function findBoxError(thrown: unknown): BoxError | undefined {
+  const error = thrown instanceof BoxError ? thrown : (thrown as { cause?: unknown } | null | undefined)?.cause;
+  return error instanceof BoxError ? error : undefined;
+}
+
 export function idempotencyConflict(key = ''): BoxError {
   return new BoxError('idempotency_conflict', `The Idempotency-Key "${key}" has been used with another body.`);
 }

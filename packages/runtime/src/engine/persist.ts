@@ -1,4 +1,4 @@
-import { BoxError } from '../errors.ts';
+import { findBoxError } from '../errors.ts';
 import { real } from './real.ts';
 
 /** Repeats a call that is safe to repeat until the store takes it, or for `limitMs`; then it throws what the store threw last. */
@@ -35,9 +35,8 @@ export async function persistAfter<T>(
 
 /** The store cannot be reached or has no room: an answer that changes by itself. */
 export function isStoreDown(error: unknown): boolean {
-  // Drizzle wraps what its query is refused with.
-  const reason = error instanceof Error && !(error instanceof BoxError) ? error.cause : error;
-  return reason instanceof BoxError && (reason.code === 'store_unavailable' || reason.code === 'store_full');
+  const code = findBoxError(error)?.code;
+  return code === 'store_unavailable' || code === 'store_full';
 }
 
 // --- internal ---

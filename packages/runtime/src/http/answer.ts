@@ -1,5 +1,5 @@
 import { FastResponse } from 'srvx';
-import { BoxError } from '../errors.ts';
+import { BoxError, findBoxError } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 
 /** A Response that the server writes as it is, without making a web stream of it. */
@@ -18,8 +18,8 @@ export function answerError(error: BoxError, requestId: string): Response {
 
 /** What the caller is sent of a thrown thing: a BoxError as it is, anything else as a bare `internal`. */
 export function toBoxError(thrown: unknown): BoxError {
-  const cause = thrown instanceof BoxError ? thrown : (thrown as { cause?: unknown } | null)?.cause;
-  if (cause instanceof BoxError) return cause;
+  const known = findBoxError(thrown);
+  if (known) return known;
   const status = (thrown as { status?: unknown } | null)?.status;
   if (status === 404) return new BoxError('not_found', 'There is no such route.');
   if (status === 400)

@@ -1,6 +1,6 @@
 import { toJSONSchema, z } from 'zod';
 import type { Caller } from '../auth/caller.ts';
-import { BoxError } from '../errors.ts';
+import { BoxError, findBoxError } from '../errors.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { explainText, IdempotencyKey, withoutUndefined } from '../operations/inputs.ts';
@@ -139,9 +139,8 @@ async function orRefused<T>({ log }: ManyOptions, work: () => Promise<T>): Promi
   try {
     return await work();
   } catch (error) {
-    // Drizzle wraps what its query is refused with.
-    const known = error instanceof Error && !(error instanceof BoxError) ? error.cause : error;
-    if (known instanceof BoxError) {
+    const known = findBoxError(error);
+    if (known) {
       const { code, message, details } = known;
       return { status: 'refused', error: { code, message, ...(details && { details }) } };
     }
