@@ -5,7 +5,7 @@ import type { Permission } from '../auth/permissions.ts';
 import { hiddenFrom, isKept } from '../auth/visibility.ts';
 import { splitName } from '../definitions/subagents.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
-import type { StartedBy } from '../engine/started-by.ts';
+import { startedByOf } from '../engine/started-by.ts';
 import { RECONNECT, RETRY_HINT } from '../http/sse.ts';
 import type { Frames } from '../http/sse.ts';
 import type { StreamLimits } from '../auth/stream-limits.ts';
@@ -206,8 +206,8 @@ const LINGER_MS = 60_000;
 
 /** Undefined: a run of a person, or of the box. */
 function ownerOf(startedBy: string): string | undefined {
-  const { client, user } = JSON.parse(startedBy) as StartedBy;
-  return client === null ? undefined : toOwner(client, user);
+  const by = startedByOf({ startedBy });
+  return !by || by.client === null ? undefined : toOwner(by.client, by.user);
 }
 
 function grantOf({ kind, name = '' }: OfRun): Grant {

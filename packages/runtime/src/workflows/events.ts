@@ -10,7 +10,7 @@ import { EVENT_RULE, isEventName, isMatch, toEventScope } from '../engine/events
 import type { EventReceipt, EventRequest, SentEvent } from '../engine/events.ts';
 import type { Journal } from '../engine/journal.ts';
 import { RunCancelledError } from '../engine/errors.ts';
-import { startManyWorkflows } from '../engine/primitives/child-workflow.ts';
+import { startWorkflow } from '../engine/primitives/child-workflow.ts';
 import type { ManyChildStarted } from '../engine/primitives/child-workflow.ts';
 import { callStep } from '../engine/primitives/step.ts';
 import type { StepOptions } from '../engine/primitives/step.ts';
@@ -208,8 +208,7 @@ async function startAll(workflows: readonly string[], payload: unknown): Promise
 
 async function startOne(workflow: string, payload: unknown): Promise<ManyChildStarted> {
   try {
-    const [one] = await startManyWorkflows(workflow, [{ input: payload, parentClosePolicy: 'abandon' }]);
-    return one as ManyChildStarted;
+    return await startWorkflow(workflow, payload, { parentClosePolicy: 'abandon' });
   } catch (error) {
     if (RunCancelledError.is(error)) throw error;
     const { code, message } = error as { code?: unknown; message: string };
@@ -246,8 +245,8 @@ async function deliverPage(
     if (!isOfOwner(by, startedByOf({ startedBy }))) return;
     const { match } = (detail === null ? {} : decode(detail)) as { match?: unknown };
     if (match !== undefined && !isMatch(match, event.payload)) return;
-    const digest = { digest: runId };
-    const result = await engine.resumeHook(token, event, { verdict: 'received', idempotency: { key, ...digest } });
+    const idempotency = { key, digest: runId };
+    const result = await engine.resumeHook(token, event, { verdict: 'received', idempotency });
     if (result?.outcome === 'resumed' || result?.outcome === 'repeated') resumed += 1;
   });
   return { resumed, after: waits.length < PAGE ? null : (waits.at(-1)?.token ?? null) };
