@@ -217,7 +217,8 @@ function createTexts(
     if (stream.blocked) block(stream.blocked);
     open = undefined;
   };
-  const readText = (event: TurnEvent): boolean => {
+  /** Answers whether it was a part of a text. */
+  const read = (event: TurnEvent): boolean => {
     if (event.type === 'text.logprobs') return output !== undefined;
     if (!output) return false;
     if (event.type === 'text.start' || event.type === 'reasoning.start') {
@@ -240,8 +241,7 @@ function createTexts(
     else return false;
     return true;
   };
-  /** Answers whether it was a part of a text. */
-  return { read: readText, close };
+  return { read, close };
 }
 
 /** The first text of a reply, until enough of it has come to say whether it may be JSON. */

@@ -43,7 +43,6 @@ export interface RunTally extends Tokens {
   durationMax: number;
 }
 
-/** What the rooms read; `/api/runs*` stands on it. */
 /** What one run has used. */
 export interface SpentByRun extends Pick<Spent, 'inputTokens' | 'outputTokens'> {
   runId: string;
@@ -51,6 +50,7 @@ export interface SpentByRun extends Pick<Spent, 'inputTokens' | 'outputTokens'> 
   cost?: number;
 }
 
+/** What the rooms read; `/api/runs*` stands on it. */
 export interface RunReader {
   getRun(runId: string): Promise<RunRow | undefined>;
   /** The last run of the chain that began with this one or that it is part of; most are a chain of their own. */
@@ -64,9 +64,7 @@ export interface RunReader {
   /** What its calls of models have cost, where a price was known. Null: of none of them. */
   costOf(runId: string): Promise<number | null>;
   /** What each of at most some hundred runs has used: of those that are there, in no order. */
-  spentOf(
-    runIds: readonly string[],
-  ): Promise<({ runId: string } & Pick<Spent, 'inputTokens' | 'outputTokens' | 'cost'>)[]>;
+  spentOf(runIds: readonly string[]): Promise<SpentByRun[]>;
   /** Newest first (`runId` is time-ordered); `before` is the last run id of the page before. */
   listRuns(filter: RunFilter, page: { limit: number; before?: string }): Promise<RunRow[]>;
   /** The same, of large inputs and outputs the beginning of their text alone. */
