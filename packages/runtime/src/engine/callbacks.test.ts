@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { newJournalPath, outputOf, step, until, useBenches } from './_setup.ts';
-import type { Bench, Code } from './_setup.ts';
+import type { Bench, Code, Place } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { bindCallback, bindNamed, bindStep } from './primitives/callback.ts';
 import { createHook } from './primitives/hook.ts';
@@ -48,9 +48,39 @@ const argsOf = async ({ journal }: Bench, runId: string): Promise<unknown[]> =>
     .filter(({ kind, event }) => kind === 'step' && event === 'done')
     .map(({ output }) => JSON.parse(output?.slice(1) ?? '""') as unknown);
 
+/**
+ * Three runs of `go`, which wait for a hook once their work is done: what each has had done is its own, before a kill and after it.
+ *
+ * @param code made anew for each life
+ * @param listOf what the run of that name has done, in order
+ */
+async function checkShared(
+  place: Place,
+  code: () => Code,
+  { listOf, isOrdered }: { listOf(name: string): string[]; isOrdered: boolean },
+): Promise<void> {
+  const names = ['A', 'B', 'C'];
+  const first = await bench(place, code());
+  const runs = await Promise.all(names.map((name) => first.start('go', name)));
+  await until(async () => {
+    const rows = await Promise.all(runs.map(({ runId }) => first.journal.getRun(runId)));
+    return rows.every((row) => row?.status === 'waiting');
+  });
+  for (const [index, name] of names.entries()) {
+    const done = await argsOf(first, runs[index]?.runId ?? '');
+    expect(isOrdered ? done : done.toSorted()).toEqual(listOf(name));
+  }
+  await first.kill();
+  const second = await bench(place, code());
+  for (const [index, name] of names.entries()) {
+    await second.engine.resumeHook(name, 'on');
+    const row = await second.engine.wait(runs[index]?.runId ?? '', 10_000);
+    expect(outputOf(row)).toEqual([listOf(name), 'on']);
+  }
+}
+
 describeOnStores('a limiter that runs share', (newPlace) => {
   test('calls each function as part of the run that made it, live and on replay', async () => {
-    const place = newPlace();
     const code = (): Code => {
       const limit = createLimiter(2);
       return {
@@ -60,27 +90,13 @@ describeOnStores('a limiter that runs share', (newPlace) => {
         },
       };
     };
-    const first = await bench(place, code());
-    const runs = await Promise.all(['A', 'B', 'C'].map((name) => first.start('go', name)));
-    await until(async () => {
-      const rows = await Promise.all(runs.map(({ runId }) => first.journal.getRun(runId)));
-      return rows.every((row) => row?.status === 'waiting');
-    });
-    for (const [index, name] of ['A', 'B', 'C'].entries())
-      expect((await argsOf(first, runs[index]?.runId ?? '')).sort()).toEqual([1, 2, 3, 4].map((n) => name + n));
-    await first.kill();
-    const second = await bench(place, code());
-    for (const [index, name] of ['A', 'B', 'C'].entries()) {
-      await second.engine.resumeHook(name, 'on');
-      const row = await second.engine.wait(runs[index]?.runId ?? '', 10_000);
-      expect(outputOf(row)).toEqual([[1, 2, 3, 4].map((n) => name + n), 'on']);
-    }
+    await checkShared(newPlace(), code, { listOf: (name) => [1, 2, 3, 4].map((n) => name + n), isOrdered: false });
   });
 
   test.each(['a function with a name', 'a step, by its name'])(
     'calls %s as part of the run that hands it on, live and on replay',
     async (which) => {
-      const place = newPlace();
+      const isStep = which.startsWith('a step');
       const code = (): Code => {
         const limit = createLimiter(1);
         const limitOf = createLimiterOf(limit);
@@ -88,28 +104,14 @@ describeOnStores('a limiter that runs share', (newPlace) => {
           go: async (name: string) => {
             const task = async () => work(`${name}0`);
             const all = [1, 2, 3].map((n) =>
-              which.startsWith('a step') ? limitOf(bindStep(work), `${name}${n}`) : limit(bindNamed(task)),
+              isStep ? limitOf(bindStep(work), `${name}${n}`) : limit(bindNamed(task)),
             );
             return [await Promise.all(all), await createHook({ token: name })];
           },
         };
       };
-      const expected = (name: string) => [1, 2, 3].map((n) => `${name}${which.startsWith('a step') ? n : 0}`);
-      const first = await bench(place, code());
-      const runs = await Promise.all(['A', 'B', 'C'].map((name) => first.start('go', name)));
-      await until(async () => {
-        const rows = await Promise.all(runs.map(({ runId }) => first.journal.getRun(runId)));
-        return rows.every((row) => row?.status === 'waiting');
-      });
-      for (const [index, name] of ['A', 'B', 'C'].entries())
-        expect(await argsOf(first, runs[index]?.runId ?? '')).toEqual(expected(name));
-      await first.kill();
-      const second = await bench(place, code());
-      for (const [index, name] of ['A', 'B', 'C'].entries()) {
-        await second.engine.resumeHook(name, 'on');
-        const row = await second.engine.wait(runs[index]?.runId ?? '', 10_000);
-        expect(outputOf(row)).toEqual([expected(name), 'on']);
-      }
+      const listOf = (name: string) => [1, 2, 3].map((n) => `${name}${isStep ? n : 0}`);
+      await checkShared(newPlace(), code, { listOf, isOrdered: true });
     },
   );
 

@@ -1,25 +1,8 @@
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, test } from 'vitest';
+import { span } from './_spans.ts';
 import { Timeline } from './timeline-view.tsx';
-import type { Span } from './timeline.ts';
-
-const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString();
-const span = (spanId: string, from: number, to: number | null, more: Partial<Span> = {}): Span => ({
-  spanId,
-  parentId: spanId === 'run' ? null : 'run',
-  kind: spanId === 'run' ? 'run' : 'step',
-  name: spanId,
-  status: 'completed',
-  runId: 'r',
-  attempt: 1,
-  inputTokens: 0,
-  outputTokens: 0,
-  totalTokens: 0,
-  startedAt: at(from),
-  endedAt: to === null ? null : at(to),
-  ...more,
-});
 
 const SPANS = [
   span('run', 0, 1_000, { totalTokens: 1_234 }),
