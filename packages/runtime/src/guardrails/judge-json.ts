@@ -88,8 +88,11 @@ const OPENING = /^```(?:json)?[^\S\n]*\n/;
 const MAY_OPEN = /^`(?:`(?:`(?:j|js|jso|json)?[^\S\n]{0,64})?)?$/;
 const CLOSING = /\s*```\s*$/;
 
-/** What a text in quotes is not: it goes on in another line, or behind them. */
-const NO_TEXT = /^"(?:[^"\\\n]|\\.)*(?:\n|"\s*\S)/;
+/** What a text in quotes is not: it goes on in another line, or behind them, but for the end of a code block. */
+const NO_TEXT = /^"(?:[^"\\\n]|\\.)*(?:\n|"\s*[^\s`])/;
+/** A list that begins with a number or a word, and what it may be so far. */
+const LIST_OF_PLAIN = /^\[\s*(-?\d[\d.eE+-]*|-|[a-z]+)/;
+const WORDS = ['true', 'false', 'null'];
 
 /** Of an object, a list or a text. A number or a word is the same read and written. */
 function beginsAsValue(text: string): boolean | undefined {
@@ -97,8 +100,18 @@ function beginsAsValue(text: string): boolean | undefined {
   if (text.startsWith('"')) return NO_TEXT.test(text) ? false : undefined;
   const inner = text.slice(1).trimStart().charAt(0);
   if (text.startsWith('{')) return inner === '' ? undefined : '"}'.includes(inner);
-  if (text.startsWith('[')) return inner === '' ? undefined : /[[\]{"\-\dtfn]/.test(inner);
-  return false;
+  if (!text.startsWith('[')) return false;
+  const [begun, plain] = LIST_OF_PLAIN.exec(text) ?? [];
+  if (begun !== undefined && plain !== undefined) return beginsAsPlain(plain, text.slice(begun.length));
+  return inner === '' ? undefined : '[]{"'.includes(inner);
+}
+
+/** Whether a list goes on as one behind its first number or word. Prose may begin with one in brackets. */
+function beginsAsPlain(plain: string, behind: string): boolean | undefined {
+  const isWhole = /\d/.test(plain) || WORDS.includes(plain);
+  if (!isWhole) return behind === '' && [...WORDS, '-'].some((word) => word.startsWith(plain)) ? undefined : false;
+  const rest = behind.trimStart();
+  return rest === '' || /^\]\s*(?:$|`)/.test(rest) ? undefined : rest.startsWith(',');
 }
 
 const MOST_CLOSING = 256;
