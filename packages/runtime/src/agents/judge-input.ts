@@ -4,6 +4,7 @@ import type { Findings, Judged } from '../guardrails/findings.ts';
 import { judgeText, judgeValue } from '../guardrails/judge.ts';
 import type { About } from '../guardrails/judge.ts';
 import { judgeWritten } from '../guardrails/judge-json.ts';
+import { writeJson } from '../guardrails/value-texts.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
 import { asBlocking, withoutHolds, withoutWholes } from '../guardrails/rules.ts';
 import { toHeldBy } from '../approvals/held-text.ts';
@@ -166,5 +167,5 @@ export async function judgeArguments(rules: SideRules, args: string, about: Abou
     judged.value === value &&
     rules.own.length === 0 &&
     (await judgeText({ ...rules, wholes: [] }, args)).found.length === 0;
-  return { ...judged, value: isAsWritten ? args : JSON.stringify(judged.value) };
+  return { ...judged, value: isAsWritten ? args : writeJson(judged.value) };
 }

@@ -1,8 +1,9 @@
 import { createFindings } from './findings.ts';
 import type { Judged } from './findings.ts';
 import { judgeText, judgeValue } from './judge.ts';
+import { writeJson } from './value-texts.ts';
 import type { About } from './judge.ts';
-import type { SideRules } from './rules.ts';
+import type { SideRules, SpanRule } from './rules.ts';
 
 /**
  * Judges a text that may be JSON, alone or in a code block: the values it is read as, and then the text itself. It stays as it is
@@ -19,14 +20,17 @@ export async function judgeJson(rules: SideRules, json: ReadJson, about: About =
   const findings = createFindings();
   const judged = await judgeValue(places, json.value, about);
   for (const one of judged.found) findings.add(one);
-  const isAsWritten = judged.value === json.value && !namesTwice(json.text, json.value);
-  const written = json.before + (isAsWritten ? json.text : JSON.stringify(judged.value)) + json.after;
-  if (judged.blocked) return { value: written, ...findings.toAnswer() };
-  // As it is written it may hold what no value of it does, as a name with its value.
-  const raw = await judgeText({ ...places, own: [] }, written, about);
+  const toText = (inner: string): string => json.before + inner + json.after;
+  const given = toText(namesTwice(json.text, json.value) ? writeJson(json.value) : json.text);
+  const masked = judged.value === json.value ? given : toText(writeJson(judged.value));
+  if (judged.blocked) return { value: masked, ...findings.toAnswer() };
+  // As it is written it may hold what no value of it does, as a name with its value. What stands for a value is nothing of that.
   const known = new Set(judged.found.map(({ rule }) => rule.id));
-  for (const one of raw.found) if (one.rule.action === 'mask' || !known.has(one.rule.id)) findings.add(one);
-  return { value: raw.value, ...findings.toAnswer() };
+  const others = await judgeText({ ...places, own: [], spans: places.spans.filter((rule) => !isMask(rule)) }, given);
+  for (const one of others.found) if (!known.has(one.rule.id)) findings.add(one);
+  const masks = await judgeText({ ...places, own: [], spans: places.spans.filter(isMask) }, masked);
+  for (const one of masks.found) findings.add(one);
+  return { value: masks.value, ...findings.toAnswer() };
 }
 
 /** What a tool or an agent has written, with what is about the whole of it: that reads it as the model would. */
@@ -76,14 +80,19 @@ export function readJson(text: string): ReadJson | undefined {
 
 // --- internal ---
 
+const isMask = ({ action }: SpanRule): boolean => action === 'mask';
+
 const MOST_LOOKED_AT = 1_000;
 const OPENING = /^```(?:json)?[^\S\n]*\n/;
 /** As far as an opening of a code block may be written so far. */
 const MAY_OPEN = /^`(?:`(?:`(?:j|js|jso|json)?[^\S\n]{0,64})?)?$/;
 const CLOSING = /\s*```\s*$/;
 
-/** What a text in quotes is not: it goes on in another line, or behind them. */
-const NO_TEXT = /^"(?:[^"\\\n]|\\.)*(?:\n|"\s*\S)/;
+/** What a text in quotes is not: it goes on in another line, or behind them, but for the end of a code block. */
+const NO_TEXT = /^"(?:[^"\\\n]|\\.)*(?:\n|"\s*[^\s`])/;
+/** A list that begins with a number or a word, and what it may be so far. */
+const LIST_OF_PLAIN = /^\[\s*(-?\d[\d.eE+-]*|-|[a-z]+)/;
+const WORDS = ['true', 'false', 'null'];
 
 /** Of an object, a list or a text. A number or a word is the same read and written. */
 function beginsAsValue(text: string): boolean | undefined {
@@ -91,8 +100,18 @@ function beginsAsValue(text: string): boolean | undefined {
   if (text.startsWith('"')) return NO_TEXT.test(text) ? false : undefined;
   const inner = text.slice(1).trimStart().charAt(0);
   if (text.startsWith('{')) return inner === '' ? undefined : '"}'.includes(inner);
-  if (text.startsWith('[')) return inner === '' ? undefined : /[[\]{"\-\dtfn]/.test(inner);
-  return false;
+  if (!text.startsWith('[')) return false;
+  const [begun, plain] = LIST_OF_PLAIN.exec(text) ?? [];
+  if (begun !== undefined && plain !== undefined) return beginsAsPlain(plain, text.slice(begun.length));
+  return inner === '' ? undefined : '[]{"'.includes(inner);
+}
+
+/** Whether a list goes on as one behind its first number or word. Prose may begin with one in brackets. */
+function beginsAsPlain(plain: string, behind: string): boolean | undefined {
+  const isWhole = /\d/.test(plain) || WORDS.includes(plain);
+  if (!isWhole) return behind === '' && [...WORDS, '-'].some((word) => word.startsWith(plain)) ? undefined : false;
+  const rest = behind.trimStart();
+  return rest === '' || /^\]\s*(?:$|`)/.test(rest) ? undefined : rest.startsWith(',');
 }
 
 const MOST_CLOSING = 256;

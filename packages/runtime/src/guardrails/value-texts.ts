@@ -65,7 +65,40 @@ export function replaceTexts<T>(value: T, changed: readonly { at: TextPlace; tex
   return copied as T;
 }
 
+/** What was read as JSON, as JSON again, however deep it is. */
+export function writeJson(value: unknown): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return writeDeep(value);
+  }
+}
+
 // --- internal ---
+
+/** Without calls within calls. */
+function writeDeep(value: unknown): string {
+  const written: string[] = [];
+  /** The last one comes next: a value, or what stands around it. */
+  const left: { value?: unknown; text?: string }[] = [{ value }];
+  for (let next = left.pop(); next; next = left.pop()) {
+    const { value: item, text } = next;
+    if (text !== undefined) written.push(text);
+    else if (typeof item !== 'object' || item === null) written.push(JSON.stringify(item));
+    else {
+      const isList = Array.isArray(item);
+      const names = Object.keys(item);
+      left.push({ text: isList ? ']' : '}' });
+      for (let at = names.length - 1; at >= 0; at--) {
+        const name = names[at] as string;
+        left.push({ value: (item as Record<string, unknown>)[name] });
+        left.push({ text: `${at > 0 ? ',' : ''}${isList ? '' : `${JSON.stringify(name)}:`}` });
+      }
+      written.push(isList ? '[' : '{');
+    }
+  }
+  return written.join('');
+}
 
 function isHolder(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;

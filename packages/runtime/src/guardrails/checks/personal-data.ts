@@ -19,8 +19,9 @@ export function createPersonalDataFinder(named: readonly PersonalData[]): Create
     // All but secrets end soon behind that.
     const short = text.length > most + LONGEST_SHORT ? text.slice(0, most + LONGEST_SHORT) : text;
     const digits = needsDigits && hasDigit && text.length >= SHORTEST.phone ? readDigits(short) : [];
+    const hasLetter = LETTER.test(text);
     for (const kind of hasDigit ? all : withoutDigits) {
-      if (text.length < SHORTEST[kind]) continue;
+      if (text.length < SHORTEST[kind] || (!hasLetter && NEED_LETTERS.has(kind))) continue;
       for (const [start, end] of FINDERS[kind](kind === 'secret' ? text : short, digits))
         if (start < most) add(kind, start, end);
     }
@@ -100,6 +101,9 @@ const SHORTEST: Record<PersonalData, number> = {
 const LONGEST_SHORT = 512;
 
 const NEED_DIGITS: ReadonlySet<PersonalData> = new Set(['phone', 'card', 'iban', 'national-id']);
+
+const NEED_LETTERS: ReadonlySet<PersonalData> = new Set(['iban', 'secret']);
+const LETTER = /[A-Za-z]/;
 
 const SPACE = 32;
 const HARD_SPACE = 0xa0;

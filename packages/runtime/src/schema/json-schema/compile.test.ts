@@ -173,6 +173,13 @@ describe('a schema', () => {
     expect(performance.now() - from).toBeLessThan(5_000);
   });
 
+  test('spends more on a number that only long division decides', () => {
+    const judge = compileJsonSchema({ items: { multipleOf: 0.01 } });
+    const list = (value: number): number[] => Array.from({ length: 200_000 }, () => value);
+    expect(judge(list(12.34))).toBeUndefined();
+    expect(() => judge(list(1e300))).toThrow(RangeError);
+  });
+
   test('is read once, however often it is asked for', () => {
     const read = createSchemaReader();
     const first = read({ type: 'string', pattern: '^a+$' });

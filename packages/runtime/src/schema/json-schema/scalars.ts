@@ -1,8 +1,20 @@
 import { z } from 'zod';
 import { compileLinear } from '../../linear-pattern.ts';
 import type { LinearPattern } from '../../linear-pattern.ts';
-import { createWork, isNumber, isObject, isText, misfit, need, needCount, of, spendOnText, toKey } from './rule.ts';
-import type { Keywords, Rule } from './rule.ts';
+import {
+  createWork,
+  isNumber,
+  isObject,
+  isText,
+  misfit,
+  need,
+  needCount,
+  of,
+  spend,
+  spendOnText,
+  toKey,
+} from './rule.ts';
+import type { Keywords, Rule, Work } from './rule.ts';
 
 /** Keywords about any value, about texts and about numbers. */
 export function readScalars(schema: Keywords): Rule[] {
@@ -137,7 +149,9 @@ function readNumber(schema: Keywords): Rule[] {
   if (schema.multipleOf !== undefined) {
     const part = need('multipleOf', schema.multipleOf, isPositive, 'a number above 0');
     const isMultiple = createMultiple(part);
-    rules.push(of(isNumber, (value) => (isMultiple(value) ? undefined : misfit(`is no multiple of ${part}`))));
+    rules.push(
+      of(isNumber, (value, work) => (isMultiple(value, work) ? undefined : misfit(`is no multiple of ${part}`))),
+    );
   }
   return rules;
 }
@@ -147,16 +161,30 @@ function isPositive(value: unknown): value is number {
 }
 
 /** As both are written: 0.3 is a multiple of 0.1, though no division says so. */
-function createMultiple(part: number): (value: number) => boolean {
+function createMultiple(part: number): (value: number, work: Work) => boolean {
   const parts = toDecimal(part);
-  return (value) => {
+  const power = Math.max(0, -parts.scale);
+  const unit = 10 ** power;
+  const whole = Number(atScale(parts, -power));
+  const isShort = power <= MOST_POWER && whole < MOST_EXACT;
+  return (value, work) => {
     if (Number.isInteger(part) && Number.isInteger(value)) return value % part === 0;
     if (!Number.isFinite(value)) return false;
+    // Below so many digits a whole number over a power of ten is read as what it is written as, and as nothing else.
+    const times = Math.round(value * unit);
+    if (isShort && Math.abs(times) < MOST_EXACT) return times / unit === value && times % whole === 0;
+    spend(work, LOOKS_OF_LONG);
     const values = toDecimal(value);
     const scale = Math.min(values.scale, parts.scale);
     return atScale(values, scale) % atScale(parts, scale) === 0n;
   };
 }
+
+const MOST_EXACT = 1e15;
+/** Powers of ten up to this are exact. */
+const MOST_POWER = 22;
+/** How many looks it takes to divide numbers of any length. */
+const LOOKS_OF_LONG = 32;
 
 /** `digits` times ten to the power of `scale`. */
 interface Decimal {
