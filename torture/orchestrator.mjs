@@ -23,7 +23,7 @@ export function run({ seconds, lifeMs, clients, long, url }) {
   return play({ ...(url ? { url } : {}), worker: { engine, isolates: true, jumps: !url } }, async (scene) => {
     const count = url ? 2 : 1;
     const boot = () => Promise.all(Array.from({ length: count }, () => scene.boot()));
-    const slow = fork(SLOW, [JSON.stringify(scene.store)]);
+    const slow = fork(SLOW, [JSON.stringify(scene.store)], { execArgv: [] });
     /** @type {Promise<unknown>[]} */
     const starts = [];
     const stop = scene.keepStarting(clients);

@@ -47,7 +47,7 @@ const basesOf = ({
   ...forEach(['workflows schema', 'workflows start', 'workflows queue', 'workflows changes'], {
     positionals: { name: 'greet' },
   }),
-  'workflows start-many': { positionals: { name: 'greet' }, flags: { from: 'none.jsonl' } },
+  'workflows start-many': { positionals: { name: 'greet' }, flags: { from: '-' } },
   'workflows find': { positionals: { name: 'greet', id: 'none' } },
   'workflows dequeue': { positionals: { name: 'greet', triggerId: 'none' }, flags: { yes: true } },
   ...forEach(
@@ -86,7 +86,7 @@ const basesOf = ({
   // An agent that answered would be one more session.
   chat: { positionals: { name: 'none', message: 'Hello.' } },
   ...forEach(['notify redeliver', 'keys rotate'], { positionals: { id: 'none' } }),
-  'events send': { positionals: { name: 'none' } },
+  'events send': { positionals: { name: 'none' }, flags: { payload: '{}' } },
   'hooks signal': { positionals: { token: 'none' } },
   ...forEach(['jobs pause', 'jobs resume', 'jobs run'], { positionals: { id: 'report:0' } }),
   'prompts create': {
@@ -166,7 +166,7 @@ const TAKEN: readonly RegExp[] = [
   // What has used nothing so far.
   /^usage (get id|list --id), /,
   // Any payload is one, under any id.
-  /^events send (name|--payload|--payload-file|--idempotency-key), (?!long)/,
+  /^events send (name|--payload|--idempotency-key), (?!long)/,
   // A hook that there is not yet.
   /^hooks (signal|kept) (--)?(token|payload|payload-file|start-file|idempotency-key), /,
   // Nothing has been written to it so far.
@@ -176,6 +176,9 @@ const TAKEN: readonly RegExp[] = [
   /^(workflows start|runs retry|runs fork|runs rewind|hitl approve|hitl reject) --(idempotency-key|id|note|input|input-file), (?!long)/,
   // Any JSON is an input.
   /^runs (fork|rewind) --input, (negative|huge)$/,
+  /^workflows start-many --idempotency-key, (?!long)/,
+  // Its lines are looked at, and the first is named.
+  /^workflows start-many --from, traversal$/,
   /^workflows start --priority, negative$/,
   // The start before has made it.
   /^workflows find id, /,
@@ -195,6 +198,7 @@ const TAKEN: readonly RegExp[] = [
   /^rag (add --metadata-file|search --filter-file), a file$/,
   /^guardrails test --(text|agent-name|workflow), /,
   // What is typed beside it wins.
+  /^events send --payload-file, /,
   /^guardrails create --check-file, /,
   // Its JSON is no such value: the box names the member.
   /^guardrails (create|update|test) --(check|attachment|rule)-file, a file$/,
@@ -303,9 +307,11 @@ async function makeWorkspace(url: string): Promise<string> {
 }
 
 async function run({ argv, path }: BadCase, options: { cwd: string; env: Record<string, string> }) {
-  const stdin = /^(?:secrets|provider)/.test(path) ? 'a planted value' : '';
+  const stdin = /^(?:secrets|provider)/.test(path) ? 'a planted value' : path === 'workflows start-many' ? A_START : '';
   return runCli([...argv, '--json'], { ...options, stdin, signal: AbortSignal.timeout(STAYS_MS) });
 }
+
+const A_START = '{"input":{"name":"Ada"}}\n';
 
 /** A command that stays where it should have ended. */
 const STAYS_MS = 20_000;

@@ -6,6 +6,11 @@ export function isPassing(error: unknown, signal: AbortSignal | undefined): bool
   return error instanceof ClientError ? error.status >= 502 && error.status <= 504 : error instanceof TypeError;
 }
 
+/** From half to one and a half of it, so that all who have lost one box do not come back to it at once. */
+export function spread(ms: number): number {
+  return ms * (0.5 + Math.random());
+}
+
 /** Rejects once the signal aborts. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-import { pause } from './again.ts';
+import { pause, spread } from './again.ts';
 import { ClientError } from './errors.ts';
 
 /** `lost`: for some seconds nothing has come through. */
@@ -53,7 +53,7 @@ export async function followHealing<F extends { id?: string }>(stream: Healing<F
         signal.removeEventListener('abort', stop);
       }
       lose();
-      await pause(wait, signal).catch(() => {});
+      await pause(spread(wait), signal).catch(() => {});
       wait = Math.min(MOST_MS, wait * 2);
     }
   } finally {
@@ -63,7 +63,7 @@ export async function followHealing<F extends { id?: string }>(stream: Healing<F
 
 // --- internal ---
 
-/** Between tries: the first, and the most. */
+/** Between tries, about: the first, and the most. */
 const FIRST_MS = 500;
 const MOST_MS = 15_000;
 /** How long a loss is no news. */

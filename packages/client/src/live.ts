@@ -1,4 +1,4 @@
-import { isPassing, pause } from './again.ts';
+import { isPassing, pause, spread } from './again.ts';
 import { createConnection } from './connection.ts';
 import type { BoxEvent, Connection } from './connection.ts';
 import { ClientError, ClientRunError } from './errors.ts';
@@ -83,20 +83,22 @@ export const NO_FRAMES: FramesView = { frames: [], isOver: false, error: undefin
 
 const LIVES = new WeakMap<Client, Live>();
 const MOST_STEPS = 1_000;
-/** Of views that may not have a reader any more. */
+/** Of views, unless more of them have a reader. */
 const MOST_KEPT = 200;
 const AGAIN_MS = 1_000;
 const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
-/** The newest are kept, so that who comes back sees at once what there was. One that is read is its readers' anyway. */
-function keepBy<T>(create: (key: string) => T): (key: string) => T {
+/** The newest are kept, so that who comes back sees at once what there was, and all that are read. */
+function keepBy<T extends Pick<Shared<unknown>, 'isRead'>>(create: (key: string) => T): (key: string) => T {
   const kept = new Map<string, T>();
   return (key) => {
     const value = kept.get(key) ?? create(key);
     kept.delete(key);
+    for (const [other, { isRead }] of kept) {
+      if (kept.size < MOST_KEPT) break;
+      if (!isRead()) kept.delete(other);
+    }
     kept.set(key, value);
-    const [oldest] = kept.keys();
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
     return value;
   };
 }
@@ -145,7 +147,7 @@ function watchRun(client: Client, connection: Connection, first: string): Shared
             if (error instanceof ClientError && GONE.has(error.status)) finish({ error });
             else if (isPassing(error, signal)) {
               isStale = true;
-              await pause(AGAIN_MS, signal).catch(() => {});
+              await pause(spread(AGAIN_MS), signal).catch(() => {});
             } else set({ error: error as Error });
           }
         }
@@ -191,6 +193,11 @@ function toError({ status, error, runId }: Run): Error | undefined {
   return new ClientRunError(error?.code ?? 'run_failed', error?.message ?? `The run "${runId}" has failed.`, runId);
 }
 
+/** The newest alone; at least one. */
+function addFrame(frames: readonly unknown[], value: unknown, limit: number): unknown[] {
+  return [...frames, value].slice(-Math.max(1, limit));
+}
+
 function watchFrames(client: Client, id: string, name: string, limit: number): Shared<FramesView> {
   const view = createShared<FramesView>({
     first: NO_FRAMES,
@@ -207,7 +214,7 @@ function watchFrames(client: Client, id: string, name: string, limit: number): S
             { signal, onAlive },
           ),
         onFrame(frame) {
-          if (frame.event === 'frame') set({ frames: [...view.get().frames.slice(1 - limit), frame.data.value] });
+          if (frame.event === 'frame') set({ frames: addFrame(view.get().frames, frame.data.value, limit) });
           else if (frame.event === 'end') set({ isOver: true });
           return frame.event === 'end';
         },

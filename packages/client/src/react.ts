@@ -4,6 +4,7 @@ import type { ReactElement, ReactNode } from 'react';
 import type { ClientRunError } from './errors.ts';
 import type { Client, ClientRun, JsonOutput, KnownWorkflow, OperationOutput, StartOptions } from './index.ts';
 import type { WorkflowInput, WorkflowOutput, WorkflowState } from './index.ts';
+import { isPassing } from './again.ts';
 import { liveOf, NO_FRAMES, NO_RUN } from './live.ts';
 import type { FramesView, LiveStep, RunView } from './live.ts';
 import type { StreamState } from './healing.ts';
@@ -53,7 +54,9 @@ export type RunOfWorkflow<N extends string> = LiveRun<JsonOutput<WorkflowOutput<
 /** A run as it goes, until it is over or nothing shows it any more. @param runId undefined: none yet */
 export function useRun<N extends string = never>(runId: string | undefined): RunOfWorkflow<N> {
   const client = useClient();
-  const view = useShared(runId === undefined ? undefined : liveOf(client).run(runId), NO_RUN);
+  // One that is shown stays the same, however many others are.
+  const shared = useMemo(() => (runId === undefined ? undefined : liveOf(client).run(runId)), [client, runId]);
+  const view = useShared(shared, NO_RUN);
   const cancel = useCallback(async () => {
     if (runId !== undefined) await client.call('runs.cancel', { id: runId });
   }, [client, runId]);
@@ -81,18 +84,19 @@ export function useWorkflow<N extends KnownWorkflow>(
 ): LiveWorkflow<WorkflowInput<N>, JsonOutput<WorkflowOutput<N>>, JsonOutput<WorkflowState<N>>> {
   const client = useClient();
   const [started, setStarted] = useState<Started>(NOTHING);
-  const attempt = useRef(0);
+  const attempt = useRef<AbortController>(undefined);
   const run = useRun<N>(started.runId);
-  // Whatever is started by then belongs to no one who looks.
-  useEffect(() => () => void (attempt.current += 1), [client, name]);
   const reset = useCallback(() => {
-    attempt.current += 1;
+    attempt.current?.abort();
     setStarted(NOTHING);
   }, []);
+  // What is started by then is of another workflow, or no page shows it.
+  useEffect(() => reset, [client, name, reset]);
   const start = useCallback(
     async (...args: [input?: unknown, options?: StartOptions]) => {
-      const own = ++attempt.current;
-      const show = (next: Started): void => void (attempt.current === own && setStarted(next));
+      attempt.current?.abort();
+      const { signal } = (attempt.current = new AbortController());
+      const show = (next: Started): void => void (signal.aborted || setStarted(next));
       setStarted({ ...NOTHING, isStarting: true });
       const { connection } = liveOf(client);
       // Before the run, so that its first steps are seen.
@@ -102,7 +106,7 @@ export function useWorkflow<N extends KnownWorkflow>(
         const begun = (await client.workflow(name).start(...(args as [never]))) as ClientRun<never>;
         show({ runId: begun.runId, isStarting: begun.runId === undefined, error: undefined });
         if (begun.runId === undefined)
-          void untilPromoted(client, name, begun, () => attempt.current === own).then(
+          void untilPromoted(client, name, begun, signal).then(
             (runId) => show({ runId, isStarting: false, error: undefined }),
             (error: Error) => show({ ...NOTHING, error }),
           );
@@ -140,9 +144,12 @@ export function useRunStream<T = unknown>(
   name = 'default',
   { limit = 1_000 }: RunStreamOptions = {},
 ): LiveFrames<T> {
-  const live = liveOf(useClient());
-  const view = useShared<FramesView>(runId === undefined ? undefined : live.frames(runId, name, limit), NO_FRAMES);
-  return view as LiveFrames<T>;
+  const client = useClient();
+  const shared = useMemo(
+    () => (runId === undefined ? undefined : liveOf(client).frames(runId, name, limit)),
+    [client, runId, name, limit],
+  );
+  return useShared<FramesView>(shared, NO_FRAMES) as LiveFrames<T>;
 }
 
 // --- internal ---
@@ -169,22 +176,30 @@ function toLiveRun(runId: string | undefined, view: RunView, cancel: () => Promi
   return { ...rest, run, runId, status: run?.status, output, cancel };
 }
 
-/** The id of the run that a queued start becomes: looked for when a run of the workflow begins, and after a loss. */
+/**
+ * The id of the run that a queued start becomes: looked for when a run of the workflow begins, and after a loss. Undefined:
+ * the signal has aborted.
+ */
 function untilPromoted(
   client: Client,
   name: string,
   begun: ClientRun<never>,
-  isWanted: () => boolean,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
+    const finish = (): void => {
+      leave();
+      signal.removeEventListener('abort', finish);
+      resolve(signal.aborted ? undefined : begun.runId);
+    };
     const look = async (): Promise<void> => {
       try {
-        if (isWanted() && !(await begun.get())) return;
-        leave();
-        resolve(isWanted() ? begun.runId : undefined);
+        if (await begun.get({ signal })) finish();
       } catch (error) {
-        leave();
+        // Looked at again once there is a connection.
+        if (signal.aborted || isPassing(error, signal)) return;
         reject(error as Error);
+        finish();
       }
     };
     const leave = liveOf(client).connection.listen({
@@ -192,7 +207,9 @@ function untilPromoted(
       onOpened: () => void look(),
       onState() {},
     });
-    void look();
+    signal.addEventListener('abort', finish, { once: true });
+    if (signal.aborted) finish();
+    else void look();
   });
 }
 

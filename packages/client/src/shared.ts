@@ -2,6 +2,8 @@
 export interface Shared<T> {
   get(): T;
   subscribe(listener: () => void): () => void;
+  /** Whether it has a reader. */
+  isRead(): boolean;
 }
 
 export interface SharedOptions<T> {
@@ -27,6 +29,7 @@ export function createShared<T extends object>({ first, begin }: SharedOptions<T
   };
   return {
     get: () => value,
+    isRead: () => listeners.size > 0,
     subscribe(listener) {
       // Each reader is one of its own, whatever it hands over.
       const own = (): void => listener();

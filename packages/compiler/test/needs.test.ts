@@ -44,7 +44,17 @@ it.each(Object.entries(CAPABILITIES))('%s is there, or no box offers it', (path,
 
 it('every member of the client that not every box has is a need', () => {
   // What runs in any box: its own runs and their logs.
-  const always = ['agent', 'connection', 'context', 'continueAsNew', 'log', 'publish', 'version', 'workflows'];
+  const always = [
+    'agent',
+    'connection',
+    'context',
+    'continueAsNew',
+    'events',
+    'log',
+    'publish',
+    'version',
+    'workflows',
+  ];
   const needed = Object.keys(CAPABILITIES).map((path) => path.replace('svc.', ''));
   expect(
     Object.keys(svc)

@@ -228,7 +228,8 @@ describeWhen(browser, 'Ten tasks with nothing but the page', (path) => {
     const { items } = await ask<Listed>('GET /api/sessions');
     const session = items.find(({ name }) => name === 'monday');
     await hand.sees(`${session?.['inputTokens']} in, ${session?.['outputTokens']} out`);
-    await hand.sees(`${session?.['totalTokens']} tokens`, page.getByRole('region', { name: 'Turn' }));
+    const turn = `${session?.['inputTokens']} tokens in, ${session?.['outputTokens']} out`;
+    await hand.sees(turn, page.getByRole('region', { name: 'Turn' }));
     expect(hand.clicks()).toBe(2);
   });
 });

@@ -45,6 +45,8 @@ export async function forkWorker({
   const file = fileURLToPath(new URL(`fixtures/${program}`, import.meta.url));
   const child = fork(file, [folder, modelUrl, ...(database === undefined ? [] : [database])], {
     env: { ...process.env, ...(known ? { TURN_DEATH: JSON.stringify(known) } : {}) },
+    // Not those of the test's own process, by which a package is its sources: what runs is what is built.
+    execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit').then(([code]) => {

@@ -140,7 +140,6 @@ describe.each(Object.keys(WHO))('a conversation is no one else’s: %s', (who) =
       `/api/runs/${runId}/streams`,
       `/api/workflows/runs/${runId}`,
       `/api/logs?session=${sessionId}`,
-      `/api/events`,
     ];
     for (const path of paths) {
       const { status, text } = await get(path, headers);
@@ -148,6 +147,19 @@ describe.each(Object.keys(WHO))('a conversation is no one else’s: %s', (who) =
     }
     for (const action of ['cancel', 'retry', 'resume'])
       expect([403, 404]).toContain((await post(`/api/runs/${runId}/${action}`, {}, headers)).status);
+  });
+
+  test('is reported of its own turns alone', async () => {
+    const events = await fetch(`${url}/api/events`, { headers });
+    expect(events.status).toBe(200);
+    const { sessionId, runId } = await begin();
+    await wireA(headers, newName(), 'say:Mine.');
+    let text = '';
+    for await (const bytes of events.body as AsyncIterable<Uint8Array>) {
+      text += new TextDecoder().decode(bytes);
+      if (text.includes('event: run.ended')) break;
+    }
+    for (const foreign of [SECRET, sessionId, runId]) expect(text).not.toContain(foreign);
   });
 
   test('has no answer of it by the same idempotency key', async () => {

@@ -336,6 +336,19 @@ describe('a box that is not dev', () => {
   });
 });
 
+test('of the streams of a box some are left to those who operate it, whatever its users open', () => {
+  const limits = createStreamLimits({ perBox: 4, forPeople: 2 });
+  const user = (id: string) => ({ id, kind: 'user', by: 'user token' }) as const;
+  const leave = [user('a'), user('b')].map((each) => limits.enter(each));
+  for (const caller of [user('c'), { id: 'k', kind: 'key', by: 'key' } as const])
+    expect(() => limits.enter(caller)).toThrow(/the most it may have/);
+  for (const id of ['p', 'q']) limits.enter({ id, kind: 'person', by: 'identity token' });
+  leave[0]?.();
+  expect(() => limits.enter(user('c'))).toThrow(/the most it may have/);
+  limits.enter({ id: 'r', kind: 'person', by: 'operator token' });
+  expect(() => limits.enter({ id: 's', kind: 'person', by: 'identity token' })).toThrow(/the most it may have/);
+});
+
 describe('the stream of a key and of its users', () => {
   const openKeys = async () => {
     const box = await boxes.open({ ...PROGRAM, options: { host: 'image', strategy: operatorToken('operator') } });
@@ -370,6 +383,29 @@ describe('the stream of a key and of its users', () => {
       expect(stream.says(asked).length > 0).toBe(names[n] === 'ada');
       expect(stream.says(runs[n])).toContain('state.published running');
       expect(stream.text()).not.toMatch(/startedBy|approval\.|ada|"client"/);
+    }
+  });
+
+  test('has nothing of a run that another key of the client may start, and it may not read', async () => {
+    const { box, url } = await openKeys();
+    const as = (token: string) => ({ authorization: `Bearer ${token}` });
+    const make = async (workflow: string) => {
+      const body = { name: workflow, client: 'two', users: true, grants: { agents: [], workflows: [workflow] } };
+      return (await call<ApiKey>(box, 'POST /api/keys', body, as('operator'))).body;
+    };
+    const [narrow, wide] = [await make('echo'), await make('state')];
+    const ada = as(await signUserToken(narrow, { sub: 'ada' }));
+    const streams = await Promise.all([as(narrow.value), ada].map((headers) => listen(url, { headers })));
+    const adaOfWide = as(await signUserToken(wide, { sub: 'ada' }));
+    const foreign = [await begin(box, 'state', as(wide.value)), await begin(box, 'state', adaOfWide)];
+    const statusOf = async (runId: string) =>
+      (await call<{ status: string }>(box, `GET /api/runs/${runId}`, undefined, as('operator'))).body.status;
+    for (const runId of foreign) await until(async () => (await statusOf(runId)) === 'completed');
+    expect((await call(box, `GET /api/runs/${foreign[0]}`, undefined, as(narrow.value))).status).toBe(404);
+    for (const [n, headers] of [as(narrow.value), ada].entries()) {
+      const runId = await begin(box, 'echo', headers);
+      await until(() => streams[n]?.says(runId).includes('run.ended completed') === true);
+      expect(new Set(streams[n]?.events().map(({ data }) => data.runId))).toEqual(new Set([runId]));
     }
   });
 

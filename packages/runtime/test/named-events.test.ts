@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../src/client.ts';
+import { isMatch } from '../src/engine/events.ts';
 import type { Why } from '../src/runs/why.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { svc } from '../src/svc.ts';
@@ -156,6 +157,25 @@ describeOnBoth(boxes, 'an event', (open) => {
     expect((await finish(box, runId)).status).toBe('completed');
   });
 
+  test('that the schema of a workflow throws at still reaches those who wait, and the others that start by it', async () => {
+    const throws = z.unknown().refine(() => {
+      throw new Error('No such order.');
+    });
+    const angry = { run: async () => 1, inputSchema: throws, on: { event: 'order.paid' } };
+    const odd = { run: async () => 1, inputSchema: z.unknown().transform(() => () => 1), on: { event: 'order.paid' } };
+    const box = await open({ workflows: { angry, odd, ...PROGRAM.workflows } });
+    const runId = await waiting(box);
+    expect(await delivered(box, (await send(box, 'order.paid', { n: 3 })).body)).toMatchObject({
+      resumed: 1,
+      started: [
+        { workflow: 'angry', status: 'refused', error: { code: 'internal', message: 'No such order.' } },
+        { workflow: 'odd', status: 'refused', error: { code: 'not_serializable' } },
+        { workflow: 'ship', status: 'started' },
+      ],
+    });
+    expect((await finish(box, runId)).output).toMatchObject({ payload: { n: 3 } });
+  });
+
   test('reaches more runs than are read at once', async () => {
     const box = await open(PROGRAM);
     const items = Array.from({ length: 300 }, () => ({ input: {} }));
@@ -183,6 +203,16 @@ test('a name that is none, a payload that is too large, and a box that is held b
     status: 503,
     body: { code: 'workflow_runtime_not_armed' },
   });
+});
+
+test('a match with a Map or a Set is refused, as it would be compared with nothing', async () => {
+  const odd = async () => svc.events.wait('tick', { match: { order: { ids: new Set([7]) } } });
+  const box = await boxes.open({ workflows: { odd: { run: odd } } });
+  expect(await finish(box, await startWorkflow(box, 'odd', {}))).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringContaining('no Map and no Set') as string },
+  });
+  expect(isMatch({ ids: new Map([[7, 1]]) }, { ids: {} })).toBe(false);
 });
 
 test.each([
@@ -237,6 +267,24 @@ test('a key reaches runs of its own alone, and starts what it is granted', async
   await send(image, 'order.paid', { n: 2 }, one);
   await until(async () => (await statusOf(mine, one)) === 'completed');
   expect(await image.journal.listRuns({ name: 'ship' }, { limit: 10 })).toHaveLength(1);
+});
+
+test('code of one client sends another event than that of another, whatever both are called', async () => {
+  const kv = createMemoryKv();
+  const dev = await boxes.open({ options: { kv } });
+  const named = { run: async ({ id }: { id: string }) => svc.events.send('tick', {}, { id }) };
+  const image = await boxes.open({ workflows: { named }, options: { host: 'image', kv } });
+  const sendAs = async (client: string, id: string): Promise<unknown> => {
+    const given = { name: client, client, grants: { agents: [], workflows: ['named'] } };
+    const { value } = (await call<{ value: string }>(dev, 'POST /api/keys', given)).body;
+    const who = { authorization: `Bearer ${value}` };
+    const { runId } = (await call<{ runId: string }>(image, 'POST /api/workflows/named/start', { id }, who)).body;
+    await image.engine.wait(runId, 10_000);
+    return (await call<Row>(image, `GET /api/runs/${runId}`, undefined, who)).body.output;
+  };
+  const [one, two] = [await sendAs('a', 'b  tick z'), await sendAs('a  tick b', 'z')] as Sent[];
+  expect([one?.id, two?.id]).toEqual(['b  tick z', 'z']);
+  expect(one?.runId ?? one?.triggerId).not.toBe(two?.runId ?? two?.triggerId);
 });
 
 test('the typed client sends it', async () => {

@@ -21,7 +21,11 @@ export const sessions = operateGroup({
         'created=createdAt:ago',
       ],
     },
-    get: { summary: 'Show one session with its tokens and what it waits for.', operation: 'sessions.get' },
+    get: {
+      summary: 'Show one session with its tokens and what it waits for.',
+      operation: 'sessions.get',
+      form: async () => ({ human: (await import('../operate/session-card.ts')).formatSessionCard }),
+    },
     delete: {
       summary: 'Delete a session with its turns and their runs.',
       operation: 'sessions.delete',

@@ -30,6 +30,8 @@ export const CHATS_PER_CALLER: PerCaller = {
 
 export interface StreamLimitsOptions {
   perBox: number;
+  /** Of these, how many keys and their users leave to those who operate the box. Default 0. */
+  forPeople?: number;
   /** Default: those of streams that stay open. */
   perCaller?: PerCaller;
   /** What a sentence calls them. Default `event streams`. */
@@ -37,7 +39,7 @@ export interface StreamLimitsOptions {
 }
 
 export function createStreamLimits(options: StreamLimitsOptions): StreamLimits {
-  const { perBox, perCaller = PER_CALLER, what = 'event streams' } = options;
+  const { perBox, forPeople = 0, perCaller = PER_CALLER, what = 'event streams' } = options;
   const open = new Map<string, number>();
   let all = 0;
   return {
@@ -46,7 +48,9 @@ export function createStreamLimits(options: StreamLimitsOptions): StreamLimits {
       // A user is one person, whatever credential it comes with.
       if (own >= perCaller[kind === 'user' ? 'user token' : by])
         throw tooMany(`This caller has ${own} ${what} open, the most one may have.`);
-      if (all >= perBox) throw tooMany(`This box has ${all} ${what} open, the most it may have.`);
+      const isPerson = kind !== 'user' && by !== 'key' && by !== 'user token';
+      if (all >= (isPerson ? perBox : perBox - forPeople))
+        throw tooMany(`This box has ${all} ${what} open, the most it may have.`);
       open.set(callerId, own + 1);
       all += 1;
       let isGiven = false;

@@ -44,6 +44,8 @@ import type { BoxOptions } from './options.ts';
 
 /** Event streams that stay open, of all callers. */
 const STREAMS = 2_000;
+/** Of them, how many are for those who operate the box, however many pages of its users are open. */
+const STREAMS_FOR_PEOPLE = 500;
 
 /** With what comes after it, well below the 20 s after which a platform kills. */
 const DRAIN_MS = 8_000;
@@ -96,7 +98,7 @@ export async function createFoundation(options: BoxOptions, closer: Closer): Pro
   const owner = newRunId();
   // A journal that no other process can hold has no replica to notify.
   const shared = exclusive ? undefined : kv;
-  const limits = createStreamLimits({ perBox: STREAMS });
+  const limits = createStreamLimits({ perBox: STREAMS, forPeople: STREAMS_FOR_PEOPLE });
   const events = createEvents({ limits, owner, kv: shared });
   const engine = createLate<Engine>('the engine');
   const above = createLate<Above>('the rooms');

@@ -48,6 +48,8 @@ export function isMatch(wanted: unknown, given: unknown): boolean {
   if (typeof given !== 'object' || given === null || Array.isArray(wanted) !== Array.isArray(given)) return false;
   if (wanted instanceof Date) return given instanceof Date && wanted.getTime() === given.getTime();
   if (Array.isArray(wanted) && wanted.length !== (given as unknown[]).length) return false;
+  // Its members are no properties, so none would be compared.
+  if (wanted instanceof Map || wanted instanceof Set) return false;
   return Object.entries(wanted).every(
     ([name, value]) => Object.hasOwn(given, name) && isMatch(value, (given as Record<string, unknown>)[name]),
   );

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { may, toOwner } from '../auth/caller.ts';
+import { isGranted, may, toOwner } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Permission } from '../auth/permissions.ts';
 import { hiddenFrom, isKept } from '../auth/visibility.ts';
+import { splitName } from '../definitions/subagents.ts';
 import type { Lifecycle, LifecycleEvent } from '../engine/lifecycle.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { RECONNECT, RETRY_HINT } from '../http/sse.ts';
@@ -10,7 +11,7 @@ import type { Frames } from '../http/sse.ts';
 import type { StreamLimits } from '../auth/stream-limits.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 import { createFanOut } from './fan-out.ts';
-import type { Published } from './fan-out.ts';
+import type { Grant, Published } from './fan-out.ts';
 import { createReader } from './reader.ts';
 import type { Reader } from './reader.ts';
 
@@ -75,7 +76,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
   let closed = false;
 
   const update = (): void => void (isFollowed = isListening || (fanOut?.isHeard ?? false));
-  const deliver = ([type, data, askedBy, needed, ownedBy]: Published): void => {
+  const deliver = ([type, data, askedBy, needed, ownedBy, grant]: Published): void => {
     if (!isListening) return;
     last += 1;
     const frame = `id: ${epoch}-${last}\nevent: ${type}\ndata: ${data}\n\n`;
@@ -84,6 +85,7 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
       askedBy: askedBy ?? undefined,
       needed: needed ?? undefined,
       owner: ownedBy ?? undefined,
+      grant: grant ?? undefined,
     };
     ring.push(kept);
     if (ring.length > 2 * RING) ring = ring.slice(-RING);
@@ -119,11 +121,12 @@ export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs
     },
     publish({ type, ...all }, needed) {
       if (!isFollowed) return;
-      const { startedBy, askedBy, ...facts } = all as { startedBy?: string; askedBy?: string };
+      const { startedBy, askedBy, ...facts } = all as OfRun;
       const seen = askedBy === undefined ? facts : { ...facts, askedBy };
       const data = JSON.stringify({ ...seen, at: new Date().toISOString() });
       const ownedBy = startedBy !== undefined && OF_RUNS.test(type) ? ownerOf(startedBy) : undefined;
-      const event: Published = [type, data, askedBy ?? null, needed ?? null, ownedBy ?? null];
+      const grant = ownedBy === undefined ? undefined : grantOf(facts);
+      const event: Published = [type, data, askedBy ?? null, needed ?? null, ownedBy ?? null, grant ?? null];
       deliver(event);
       if (fanOut?.isHeard) fanOut.send(event);
     },
@@ -171,16 +174,27 @@ interface Kept {
   needed: readonly Permission[] | undefined;
   /** Of a run that a key or a user has started. */
   owner: string | undefined;
+  /** What such a caller must be granted as well. */
+  grant: Grant | undefined;
+}
+
+/** What some events have beside their type. */
+interface OfRun {
+  startedBy?: string;
+  askedBy?: string;
+  kind?: string;
+  name?: string;
 }
 
 /** Whether one client is told of it. */
 type Viewer = (kept: Kept) => boolean;
 
-/** What a key or a user is told: how its own runs go. */
+/** What a key or a user is told: how its own runs of what it is granted go, which are those it may read. */
 const OF_RUNS = /^(?:run\.|step\.|state\.)/;
 
 function toViewer(caller: Caller): Viewer {
-  if (caller.role === null) return ({ owner }) => owner === caller.owner;
+  if (caller.role === null)
+    return ({ owner, grant }) => owner === caller.owner && grant !== undefined && isGranted(caller, ...grant);
   const hidden = hiddenFrom(caller);
   return ({ askedBy, needed }) => !isKept(askedBy, hidden) && (needed?.some((each) => may(caller, each)) ?? true);
 }
@@ -194,6 +208,10 @@ const LINGER_MS = 60_000;
 function ownerOf(startedBy: string): string | undefined {
   const { client, user } = JSON.parse(startedBy) as StartedBy;
   return client === null ? undefined : toOwner(client, user);
+}
+
+function grantOf({ kind, name = '' }: OfRun): Grant {
+  return kind === 'agent' ? ['agents', splitName(name).agent] : ['workflows', name];
 }
 
 function newEpoch(): string {

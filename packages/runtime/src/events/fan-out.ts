@@ -1,9 +1,10 @@
+import type { Grants } from '../auth/caller.ts';
 import type { Permission } from '../auth/permissions.ts';
 import type { KeyValueStore } from '../stores/kv.ts';
 
 /**
  * An event on its way: its name, its data as JSON text, the one caller who may see it besides those who see all, the
- * permissions of which a caller must hold one to be told, and the key or user whose run it is of.
+ * permissions of which a caller must hold one to be told, the key or user whose run it is of, and what these must be granted.
  */
 export type Published = [
   type: string,
@@ -11,7 +12,11 @@ export type Published = [
   askedBy?: string | null,
   needed?: readonly Permission[] | null,
   owner?: string | null,
+  grant?: Grant | null,
 ];
+
+/** The agent or workflow that a run is of. */
+export type Grant = [what: keyof Grants, name: string];
 
 /** What replicas publish to each other of events: only while a client of another one listens. */
 export interface FanOut {

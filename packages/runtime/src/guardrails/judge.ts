@@ -37,12 +37,17 @@ export async function judgeValue<T>(rules: SideRules, value: T, about: About = {
   const texts = rules.spans.length + rules.own.length > 0 ? listTexts(value) : [];
   const places = await askOwn(rules, { text: joinTexts(rules, texts), value, ...about }, findings);
   let from = 0;
+  let read = 0;
   for (const at of texts) {
     if (findings.blocked) return { value, ...findings.toAnswer() };
     const { length } = at.text;
-    const text = await readThrough(toSpanRules(rules, places, { from, length }), at.text, findings);
+    const spans = toSpanRules(rules, places, { from, length });
+    const text = length > PIECE ? await readThrough(spans, at.text, findings) : readAtOnce(spans, at.text, findings);
     if (text !== at.text) changed.push({ at, text });
     from += length + 1;
+    read += length + PER_TEXT;
+    if (read < PER_LOOK) continue;
+    read = 0;
     await yielder.yieldIfDue();
   }
   if (rules.wholes.length > 0 && !findings.blocked)
@@ -63,9 +68,28 @@ export async function judgeWhole({ wholes, askModel }: SideRules, subject: Subje
 
 const PIECE = 16_384;
 
+/** To look at the clock takes as long as to read some characters: it is done after so many. A text takes as long as those of its own. */
+const PER_LOOK = 1_024;
+const PER_TEXT = 64;
+
 /** Each in a line of its own. */
 function joinTexts({ own }: SideRules, texts: readonly TextPlace[]): string {
   return own.length > 0 ? texts.map(({ text }) => text).join('\n') : '';
+}
+
+function readAtOnce(spans: readonly SpanRule[], text: string, findings: Findings): string {
+  // Of most there is nothing to note.
+  if (!spans.some((rule) => findsAny(rule, text))) return text;
+  const stream = createTextStream(spans);
+  const value = stream.push(text) + stream.end();
+  for (const found of stream.found) findings.add(found);
+  return value;
+}
+
+function findsAny({ how }: SpanRule, text: string): boolean {
+  const finder = how.createFinder();
+  finder.read({ text, base: 0, isEnd: true });
+  return finder.take().length > 0;
 }
 
 async function readThrough(spans: readonly SpanRule[], text: string, findings: Findings): Promise<string> {

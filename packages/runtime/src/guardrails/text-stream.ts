@@ -34,10 +34,7 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
   let base = 0;
   /** What stands before it is out, or is left out. */
   let out = before.length;
-  let tail = '';
   let waiting: Item[] = [];
-  let blocked: Found | undefined;
-  let held: { by: Found; from: number } | undefined;
   /** How many characters have gone on. */
   let gone = 0;
 
@@ -49,6 +46,7 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
     }
     const first = { rule, count: 1, reason: label, isApplied: true };
     found.set(rule, first);
+    stream.found.push(first);
     return first;
   };
   const collect = (): void => {
@@ -74,15 +72,15 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
         const hit = note(item);
         if (item.rule.action === 'block') {
           if (item.start > out) released += text.slice(out - base, item.start - base);
-          blocked = hit;
+          stream.blocked = hit;
           waiting = [];
           return released;
         }
-        if (item.rule.action === 'hold' && !held) {
+        if (item.rule.action === 'hold' && !stream.held) {
           const start = Math.max(item.start, out);
           released += text.slice(out - base, start - base);
           out = start;
-          held = { by: hit, from: gone + released.length };
+          stream.held = { by: hit, from: gone + released.length };
         }
         if (item.rule.action !== 'mask') continue;
         if (item.start >= out) released += `${text.slice(out - base, item.start - base)}[${item.label}]`;
@@ -118,30 +116,24 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
     return released;
   };
 
-  return {
-    get blocked() {
-      return blocked;
-    },
-    get held() {
-      return held;
-    },
-    get found() {
-      return [...found.values()];
-    },
-    get tail() {
-      return tail;
-    },
-    push(more) {
-      if (blocked || more === '') return '';
+  // Without accessors, of which each object has its own: a value may be a list of as many texts as it has characters.
+  const stream = {
+    blocked: undefined as TextStream['blocked'],
+    held: undefined as TextStream['held'],
+    found: [] as Found[],
+    tail: '',
+    push(more: string): string {
+      if (stream.blocked || more === '') return '';
       text += more;
       return read(more, false);
     },
-    end() {
-      if (blocked) return '';
-      tail = text;
+    end(): string {
+      if (stream.blocked) return '';
+      stream.tail = text;
       return read('', true);
     },
   };
+  return stream;
 }
 
 // --- internal ---

@@ -15,13 +15,15 @@ export function listTexts(value: unknown): TextPlace[] {
     if (!isHolder(holder) || seen.has(holder)) continue;
     seen.add(holder);
     const inner: unknown[] = [];
-    for (const [key, item] of Object.entries(holder)) {
-      if (!Array.isArray(holder) && key !== '') places.push({ holder, key, isName: true, text: key });
+    const isList = Array.isArray(holder);
+    for (const key of Object.keys(holder)) {
+      const item = (holder as Record<string, unknown>)[key];
+      if (!isList && key !== '') places.push({ holder, key, isName: true, text: key });
       if (typeof item === 'string' || typeof item === 'number' || typeof item === 'bigint')
         places.push({ holder, key, isName: false, text: String(item) });
       else inner.push(item);
     }
-    left.push(...inner.reverse());
+    for (let at = inner.length - 1; at >= 0; at--) left.push(inner[at]);
   }
   return places;
 }

@@ -9,7 +9,9 @@ import type { Engine, StartRequest } from '../engine/engine.ts';
 import { EVENT_RULE, isEventName, isMatch, toEventScope } from '../engine/events.ts';
 import type { EventReceipt, EventRequest, SentEvent } from '../engine/events.ts';
 import type { Journal } from '../engine/journal.ts';
+import { RunCancelledError } from '../engine/errors.ts';
 import { startManyWorkflows } from '../engine/primitives/child-workflow.ts';
+import type { ManyChildStarted } from '../engine/primitives/child-workflow.ts';
 import { callStep } from '../engine/primitives/step.ts';
 import type { StepOptions } from '../engine/primitives/step.ts';
 import { sleep } from '../engine/primitives/sleep.ts';
@@ -105,7 +107,8 @@ export function createNamedEvents({ catalog, engine, journal, isArmed }: NamedEv
       return keep(
         { id, name, payload, workflows: listStarted(name) },
         {
-          key: `code ${startedBy?.client ?? ''} ${startedBy?.user?.id ?? ''} ${name} ${id}`,
+          // As JSON: a client and an id may have spaces.
+          key: `code ${JSON.stringify([startedBy?.client ?? null, startedBy?.user?.id ?? null, name, id])}`,
           request: { trigger: 'workflow', attributes: inheritedMarks(by), ...(startedBy ? { startedBy } : {}) },
         },
       );
@@ -179,13 +182,15 @@ interface StartedByEvent {
   error?: { code: string; message: string };
 }
 
-/** Each once: the start is recorded, and has a key. What refuses one refuses no other; a store that is away is waited for. */
+/**
+ * Each once: the start is recorded, and has a key. What refuses one refuses no other, nor those who wait, also where it is a
+ * schema of the workflow that throws; a store that is away is waited for.
+ */
 async function startAll(workflows: readonly string[], payload: unknown): Promise<StartedByEvent[]> {
   const started: StartedByEvent[] = [];
   for (const workflow of workflows) {
     for (;;) {
-      const [one] = await startManyWorkflows(workflow, [{ input: payload, parentClosePolicy: 'abandon' }]);
-      if (!one) break;
+      const one = await startOne(workflow, payload);
       if (one.status !== 'refused') {
         const ids = one.status === 'started' ? { runId: one.runId } : { triggerId: one.triggerId };
         started.push({ workflow, status: one.status, ...ids });
@@ -199,6 +204,17 @@ async function startAll(workflows: readonly string[], payload: unknown): Promise
     }
   }
   return started;
+}
+
+async function startOne(workflow: string, payload: unknown): Promise<ManyChildStarted> {
+  try {
+    const [one] = await startManyWorkflows(workflow, [{ input: payload, parentClosePolicy: 'abandon' }]);
+    return one as ManyChildStarted;
+  } catch (error) {
+    if (RunCancelledError.is(error)) throw error;
+    const { code, message } = error as { code?: unknown; message: string };
+    return { status: 'refused', error: { code: typeof code === 'string' ? code : 'internal', message } };
+  }
 }
 
 const PASSING: ReadonlySet<string> = new Set(['store_unavailable', 'store_full', 'shutting_down']);

@@ -10,7 +10,7 @@ import { awaitEvent, bodyOf } from './hook.ts';
 import { ONCE } from './step.ts';
 
 export interface EventWaitOptions {
-  /** Members the payload has to have, with these values; what is within an object may be a part of it, too. */
+  /** Members the payload has to have, with these values; what is within an object may be a part of it, too. No Map or Set. */
   match?: Record<string, unknown> | undefined;
   /** How long it waits: milliseconds, text such as `'2 days'`, or a time. Default: for ever. */
   timeout?: number | string | Date | undefined;
@@ -28,6 +28,8 @@ export async function waitForEvent<T>(
   requireName(name);
   if (match !== undefined && encode(match, 'match').length > MOST_MATCH)
     throw new TypeError(`"match" of svc.events.wait() may have ${MOST_MATCH} characters.`);
+  if (holdsCollection(match))
+    throw new TypeError('"match" of svc.events.wait() may hold no Map and no Set: an event has members.');
   const opened = execution.openHook({
     kind: 'event',
     token: null,
@@ -74,6 +76,12 @@ const SEND_MS = 30_000;
 
 function send(execution: RunHandle, event: { name: string; payload: unknown; id: string }): Promise<EventReceipt> {
   return execution.ambient.sendEvent({ ...event, by: execution.run });
+}
+
+/** Its depth is bounded, as it has been encoded. */
+function holdsCollection(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return value instanceof Map || value instanceof Set || Object.values(value).some(holdsCollection);
 }
 
 function requireName(name: unknown): asserts name is string {

@@ -40,11 +40,13 @@ export function findCards(numbers: readonly Digits[]): Place[] {
   const places: Place[] = [];
   for (const { text, places: at, before } of numbers) {
     if (text.length < SHORTEST_CARD) continue;
-    const sums = toSums(text, before);
+    let sums: ReturnType<typeof toSums> | undefined;
     for (let from = 0; from + SHORTEST_CARD <= text.length; from++)
       for (const length of lengthsOf(text, from)) {
         const to = from + length;
-        if (to > text.length || !sums.isTight(from, to) || !sums.isLuhn(from, to)) continue;
+        if (to > text.length) continue;
+        sums ??= toSums(text, before);
+        if (!sums.isTight(from, to) || !sums.isLuhn(from, to)) continue;
         places.push([at[from] as number, (at[to - 1] as number) + 1]);
       }
   }
@@ -98,9 +100,7 @@ function lengthsOf(text: string, from: number): readonly number[] {
 function toSums(text: string, before: readonly string[]) {
   const length = text.length + 1;
   /** With every digit at an even place taken as it is and the others doubled, and the other way round. */
-  const even = new Int32Array(length);
-  const odd = new Int32Array(length);
-  const loose = new Int32Array(length);
+  const [even, odd, loose] = toScratch(length);
   for (let at = 0; at < text.length; at++) {
     const digit = text.charCodeAt(at) - 48;
     const twice = digit > 4 ? digit * 2 - 9 : digit * 2;
@@ -117,6 +117,18 @@ function toSums(text: string, before: readonly string[]) {
     /** Of its digits the last one is taken as it is, and every other one before it. */
     isLuhn: (from: number, to: number): boolean => sumOf((to & 1) === 1 ? even : odd, from, to) % 10 === 0,
   };
+}
+
+/** For one number at a time. What stands first in each is 0. */
+let scratch: readonly [Int32Array, Int32Array, Int32Array] = [
+  new Int32Array(64),
+  new Int32Array(64),
+  new Int32Array(64),
+];
+
+function toScratch(length: number): typeof scratch {
+  if (scratch[0].length < length) scratch = [new Int32Array(length), new Int32Array(length), new Int32Array(length)];
+  return scratch;
 }
 
 const TIGHT = new Set(['', ' ', '\u00a0', '-', '.']);
@@ -137,7 +149,7 @@ function addPhonesIn({ text, places: at, before }: Digits, places: Place[]): voi
       to - from >= SHORTEST_WHOLE_PHONE &&
       isPhone(text.slice(from, to), lead, () => toGroups(text, before, { from, to }))
     ) {
-      const opening = /[+(]+$/.exec(lead)?.[0].length ?? 0;
+      const opening = lead === '' ? 0 : (/[+(]+$/.exec(lead)?.[0].length ?? 0);
       places.push([(at[from] as number) - opening, (at[to - 1] as number) + 1]);
     }
     from = to;
@@ -172,7 +184,7 @@ function toGroups(text: string, before: readonly string[], { from, to }: { from:
 
 /** 2024-01-31, and with an hour behind. */
 function isDate([year = '', month = '', day = '']: readonly string[]): boolean {
-  return /^(?:19|20)\d\d$/.test(year) && /^[01]?\d$/.test(month) && /^[0-3]?\d$/.test(day);
+  return year.length === 4 && /^(?:19|20)\d\d$/.test(year) && /^[01]?\d$/.test(month) && /^[0-3]?\d$/.test(day);
 }
 
 /** An address of the internet has four short ones. */

@@ -20,7 +20,7 @@ export interface View {
 export interface Finder {
   /** Reads on. The view has all from `decided` on, and `CONTEXT` characters before it. */
   read(view: View): void;
-  /** What stands before this is known: more of it is not found. */
+  /** What stands before this is known: more of it is not found. Of the last `read`; before the first: 0. */
   readonly decided: number;
   /** Found since the last call. */
   take(): Span[];

@@ -32,8 +32,8 @@ export function findIbans(text: string): Place[] {
       continue;
     }
     if (!isLetter(text.charCodeAt(from))) continue;
-    const length = IBAN_LENGTHS[text.slice(from, from + 2).toUpperCase()];
-    const end = length === undefined ? undefined : findEnd(text, from, length);
+    const length = IBAN_LENGTHS[toCountry(text.charCodeAt(from), text.charCodeAt(from + 1))] as number;
+    const end = length === 0 ? undefined : findEnd(text, from, length);
     if (end !== undefined) places.push([from, end]);
   }
   return places;
@@ -90,28 +90,35 @@ const IPV4 = new RegExp(`(?<!\\d)(?:${OCTET}\\.){3}${OCTET}(?!\\d)`, 'g');
 const HEX_AND_COLONS = /[\da-fA-F:.]+/g;
 const LONGEST_IPV6 = 46;
 
-const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
-  (
-    'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 ' +
-    'FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 ' +
-    'LU20 LV21 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 SI19 ' +
-    'SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20'
-  )
-    .split(' ')
-    .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
-);
+/** By country; 0: it has none. */
+const IBAN_LENGTHS = new Uint8Array(32 * 32);
+for (const entry of (
+  'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 ' +
+  'FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 ' +
+  'LU20 LV21 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SE24 SI19 ' +
+  'SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20'
+).split(' '))
+  IBAN_LENGTHS[toCountry(entry.charCodeAt(0), entry.charCodeAt(1))] = Number(entry.slice(2));
+
+/** Of two letters, of either case. */
+function toCountry(first: number, second: number): number {
+  return (first & 31) * 32 + (second & 31);
+}
+
+/** For one at a time. */
+const iban = new Uint8Array(34);
 
 function findEnd(text: string, from: number, length: number): number | undefined {
-  const iban: number[] = [];
   let at = from;
-  for (; at < text.length && iban.length < length; at++) {
+  let read = 0;
+  for (; at < text.length && read < length; at++) {
     const code = text.charCodeAt(at);
-    if (isDigit(code)) iban.push(code - 48);
+    if (isDigit(code)) iban[read++] = code - 48;
     // Of either case.
-    else if (isLetter(code)) iban.push((code & 31) + 9);
+    else if (isLetter(code)) iban[read++] = (code & 31) + 9;
     else if (!isGap(code) || isGap(text.charCodeAt(at - 1))) return undefined;
   }
-  return iban.length === length && remainderOf(iban) === 1 ? at : undefined;
+  return read === length && remainderOf(length) === 1 ? at : undefined;
 }
 
 function isGap(code: number): boolean {
@@ -119,11 +126,12 @@ function isGap(code: number): boolean {
 }
 
 /** Of its digits and letters, a letter being ten or more: the first four stand behind the others. */
-function remainderOf(iban: readonly number[]): number {
+function remainderOf(length: number): number {
   let rest = 0;
-  for (let at = 0; at < iban.length; at++) {
-    const value = iban[(at + 4) % iban.length] as number;
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  for (let at = 4; at < length + 4; at++) {
+    const value = iban[at < length ? at : at - length] as number;
+    rest = rest * (value > 9 ? 100 : 10) + value;
+    if (rest > 9_999_999) rest %= 97;
   }
-  return rest;
+  return rest % 97;
 }

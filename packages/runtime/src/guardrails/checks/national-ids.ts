@@ -2,32 +2,54 @@ type Place = readonly [start: number, end: number];
 
 /** Numbers of persons of several states, by their form and, where they have them, their check digits. */
 export function findNationalIds(text: string): Place[] {
-  return FORMS.flatMap(({ pattern, isValid }) =>
-    [...text.matchAll(pattern)]
-      .filter(({ 0: found }) => isValid(found.replace(/[ .\-/\u00a0]/g, '').toUpperCase()))
-      .map(({ index, 0: found }): Place => [index, index + found.length]),
-  );
+  const places: Place[] = [];
+  const { digits, letters } = count(text);
+  const isNumber = digits === text.length;
+  for (const { pattern, least, isValid } of FORMS) {
+    if (digits < least.digits || letters < least.letters) continue;
+    // A number by itself is none of another length, and none that has to have something between its digits.
+    if (isNumber && digits !== least.alone) continue;
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+      const [found] = match;
+      if (isValid(found.replace(/[ .\-/\u00a0]/g, '').toUpperCase()))
+        places.push([match.index, match.index + found.length]);
+    }
+  }
+  return places;
 }
 
 // --- internal ---
 
 interface Form {
   pattern: RegExp;
+  /** Fewer have none. `alone`: digits of one that has nothing else; absent: it has. */
+  least: { digits: number; letters: number; alone?: number };
   /** Of its letters and digits. */
   isValid(id: string): boolean;
 }
 
+const PESEL = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1];
+const CPF_FIRST = [10, 9, 8, 7, 6, 5, 4, 3, 2];
+const CPF_SECOND = [11, ...CPF_FIRST];
+
 const FORMS: readonly Form[] = [
   // United States: social security number.
-  { pattern: /(?<!\d)(?!000|666|9)\d{3}[- ](?!00)\d{2}[- ](?!0000)\d{4}(?!\d)/g, isValid: () => true },
+  {
+    pattern: /(?<!\d)(?!000|666|9)\d{3}[- ](?!00)\d{2}[- ](?!0000)\d{4}(?!\d)/g,
+    least: { digits: 9, letters: 0 },
+    isValid: () => true,
+  },
   // United Kingdom: national insurance number.
   {
     pattern: /(?<![A-Za-z])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?![A-Za-z])/g,
+    least: { digits: 6, letters: 3 },
     isValid: (id) => !/^(?:BG|GB|KN|NK|NT|TN|ZZ)/.test(id),
   },
   // Spain: DNI and NIE.
   {
     pattern: /(?<![A-Za-z\d])(?:\d{8}|[XYZxyz]-?\d{7})-?[A-Za-z](?![A-Za-z\d])/g,
+    least: { digits: 7, letters: 1 },
     isValid: (id) =>
       'TRWAGMYFPDXBNJZSQVHLCKE'[Number(id.slice(0, -1).replace(/^[XYZ]/, (l) => String('XYZ'.indexOf(l)))) % 23] ===
       id.at(-1),
@@ -35,38 +57,63 @@ const FORMS: readonly Form[] = [
   // Italy: codice fiscale.
   {
     pattern: /(?<![A-Za-z\d])[A-Za-z]{6}\d{2}[A-EHLMPR-Ta-ehlmpr-t]\d{2}[A-Za-z]\d{3}[A-Za-z](?![A-Za-z\d])/g,
+    least: { digits: 7, letters: 9 },
     isValid: isCodiceFiscale,
   },
   // Brazil: CPF.
-  { pattern: /(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/g, isValid: isCpf },
+  {
+    pattern: /(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/g,
+    least: { digits: 11, letters: 0, alone: 11 },
+    isValid: isCpf,
+  },
   // France: numéro de sécurité sociale.
   {
     pattern: /(?<!\d)[12] ?\d{2} ?\d{2} ?\d[\dABab] ?\d{3} ?\d{3} ?\d{2}(?!\d)/g,
+    least: { digits: 14, letters: 0, alone: 15 },
     isValid: (id) => {
       const number = id.slice(0, 13).replace('2A', '19').replace('2B', '18');
       return /^\d+$/.test(number) && 97 - (Number(number) % 97) === Number(id.slice(13));
     },
   },
   // India: Aadhaar.
-  { pattern: /(?<!\d)[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?!\d)/g, isValid: isVerhoeff },
+  {
+    pattern: /(?<!\d)[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?!\d)/g,
+    least: { digits: 12, letters: 0, alone: 12 },
+    isValid: isVerhoeff,
+  },
   // Poland: PESEL.
   {
     pattern: /(?<!\d)\d{2}[0-3]\d[0-3]\d{6}(?!\d)/g,
-    isValid: (id) => weigh(id, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]) % 10 === 0,
+    least: { digits: 11, letters: 0, alone: 11 },
+    isValid: (id) => weigh(id, PESEL) % 10 === 0,
   },
 ];
 
-function weigh(digits: string, weights: readonly number[]): number {
-  return weights.reduce((sum, weight, at) => sum + weight * Number(digits[at]), 0);
+function count(text: string): { digits: number; letters: number } {
+  let digits = 0;
+  let letters = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= 48 && code <= 57) digits += 1;
+    else if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) letters += 1;
+  }
+  return { digits, letters };
+}
+
+function digitAt(id: string, at: number): number {
+  return id.charCodeAt(at) - 48;
+}
+
+function weigh(id: string, weights: readonly number[]): number {
+  let sum = 0;
+  for (let at = 0; at < weights.length; at++) sum += (weights[at] as number) * digitAt(id, at);
+  return sum;
 }
 
 function isCpf(id: string): boolean {
-  if (/^(\d)\1+$/.test(id)) return false;
-  const digitOf = (length: number): number => {
-    const weights = Array.from({ length }, (_, at) => length + 1 - at);
-    return ((weigh(id, weights) * 10) % 11) % 10;
-  };
-  return digitOf(9) === Number(id[9]) && digitOf(10) === Number(id[10]);
+  const isChecked = (weights: readonly number[]): boolean =>
+    ((weigh(id, weights) * 10) % 11) % 10 === digitAt(id, weights.length);
+  return isChecked(CPF_FIRST) && isChecked(CPF_SECOND) && !/^(\d)\1+$/.test(id);
 }
 
 const ODD = [1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23];
@@ -83,16 +130,25 @@ function isCodiceFiscale(id: string): boolean {
 
 /** The dihedral group of ten, as digits are multiplied in it, and what each place does to its digit. */
 function isVerhoeff(id: string): boolean {
-  const times = (a: number, b: number): number => {
-    if (a < 5) return b < 5 ? (a + b) % 5 : ((a + b) % 5) + 5;
-    return b < 5 ? ((a - b + 5) % 5) + 5 : (a - b + 5) % 5;
-  };
-  const step = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
   let check = 0;
   for (let at = 0; at < id.length; at++) {
-    let digit = Number(id[id.length - 1 - at]);
-    for (let n = 0; n < at % 8; n++) digit = step[digit] as number;
-    check = times(check, digit);
+    const digit = STEPS[(at % 8) * 10 + digitAt(id, id.length - 1 - at)] as number;
+    check = toTimes(check, digit);
   }
   return check === 0;
 }
+
+function toTimes(a: number, b: number): number {
+  if (a < 5) return b < 5 ? (a + b) % 5 : ((a + b) % 5) + 5;
+  return b < 5 ? ((a - b + 5) % 5) + 5 : (a - b + 5) % 5;
+}
+
+/** What each digit is, taken so many steps on. */
+function toSteps(): Uint8Array {
+  const step = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
+  const steps = new Uint8Array(80);
+  for (let at = 0; at < 80; at++) steps[at] = at < 10 ? at : (step[steps[at - 10] as number] as number);
+  return steps;
+}
+
+const STEPS = toSteps();

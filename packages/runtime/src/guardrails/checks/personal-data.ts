@@ -1,7 +1,7 @@
 import type { PersonalData } from '../store.ts';
 import { findCards, findPhones, readDigits } from './digits.ts';
 import { createFound, WINDOW } from './finder.ts';
-import type { CreateFinder, Finder, Span, View } from './finder.ts';
+import type { CreateFinder, Finder, View } from './finder.ts';
 import { findEmails, findIbans, findIps } from './identifiers.ts';
 import { findNationalIds } from './national-ids.ts';
 import { findSecrets, PRIVATE_KEY } from './secrets.ts';
@@ -14,10 +14,16 @@ export function createPersonalDataFinder(named: readonly PersonalData[]): Create
   const all = [...wanted];
   const least = Math.min(...all.map((kind) => SHORTEST[kind]));
   const withoutDigits = all.filter((kind) => !NEED_DIGITS.has(kind));
-  const findAll = (text: string, hasDigit: boolean): [PersonalData, Place[]][] => {
-    const kinds = (hasDigit ? all : withoutDigits).filter((kind) => text.length >= SHORTEST[kind]);
-    const digits = needsDigits && hasDigit && text.length >= SHORTEST.phone ? readDigits(text) : [];
-    return kinds.map((kind) => [kind, FINDERS[kind](text, digits)]);
+  /** Those that begin before `most`. */
+  const addAll = (text: string, most: number, hasDigit: boolean, add: AddPlace): void => {
+    // All but secrets end soon behind that.
+    const short = text.length > most + LONGEST_SHORT ? text.slice(0, most + LONGEST_SHORT) : text;
+    const digits = needsDigits && hasDigit && text.length >= SHORTEST.phone ? readDigits(short) : [];
+    for (const kind of hasDigit ? all : withoutDigits) {
+      if (text.length < SHORTEST[kind]) continue;
+      for (const [start, end] of FINDERS[kind](kind === 'secret' ? text : short, digits))
+        if (start < most) add(kind, start, end);
+    }
   };
   return (): Finder => {
     const found = createFound();
@@ -26,16 +32,15 @@ export function createPersonalDataFinder(named: readonly PersonalData[]): Create
     const look = ({ text, base }: View, to: number, most: number): void => {
       const from = run.from;
       if (!run.mayHold || to - from < least) return;
-      for (const [label, places] of findAll(text.slice(from - base, to - base), run.hasDigit))
-        for (const [start, end] of places)
-          if (from + start < most) found.add({ start: from + start, end: from + end, label } satisfies Span);
+      addAll(text.slice(from - base, to - base), most - from, run.hasDigit, (label, start, end) =>
+        found.add({ start: from + start, end: from + end, label }),
+      );
     };
-    return {
+    // Without accessors, of which each object has its own: a value may be a list of as many texts as it has characters.
+    const finder = {
       take: found.take,
-      get decided() {
-        return run.from < 0 ? at : run.from;
-      },
-      read(view) {
+      decided: 0,
+      read(view: View): void {
         const { text, base, isEnd } = view;
         const end = base + text.length;
         for (; at < end; at++) {
@@ -53,17 +58,21 @@ export function createPersonalDataFinder(named: readonly PersonalData[]): Create
             run.cut(most);
           }
         }
-        if (!isEnd || run.from < 0) return;
-        look(view, end, end);
-        run.end();
+        if (isEnd && run.from >= 0) {
+          look(view, end, end);
+          run.end();
+        }
+        finder.decided = run.from < 0 ? at : run.from;
       },
     };
+    return finder;
   };
 }
 
 // --- internal ---
 
 type Place = readonly [start: number, end: number];
+type AddPlace = (kind: PersonalData, start: number, end: number) => void;
 type FindPlaces = (run: string, digits: ReturnType<typeof readDigits>) => Place[];
 
 const FINDERS: Record<PersonalData, FindPlaces> = {
@@ -86,6 +95,9 @@ const SHORTEST: Record<PersonalData, number> = {
   iban: 15,
   secret: 15,
 };
+
+/** More characters than any of them has, and than it takes to see that there is none; but for secrets. */
+const LONGEST_SHORT = 512;
 
 const NEED_DIGITS: ReadonlySet<PersonalData> = new Set(['phone', 'card', 'iban', 'national-id']);
 

@@ -38,12 +38,10 @@ export function createRegexFinder(source: string, how: { ignoreCase: boolean }):
       isOpen = false;
     };
 
-    return {
+    const finder = {
       take: found.take,
-      get decided() {
-        return from < 0 ? at : from;
-      },
-      read(view) {
+      decided: 0,
+      read(view: View): void {
         const { text, base, isEnd } = view;
         const end = base + text.length;
         while (at < end) {
@@ -65,8 +63,10 @@ export function createRegexFinder(source: string, how: { ignoreCase: boolean }):
           if (at - from >= WINDOW) from = look(view, at, true);
         }
         if (isEnd && from >= 0) rest(view, end);
+        finder.decided = from < 0 ? at : from;
       },
     };
+    return finder;
   };
 }
 

@@ -2,12 +2,12 @@ type Place = readonly [start: number, end: number];
 
 /** Keys and tokens, by how they begin. */
 export function findSecrets(text: string): Place[] {
-  const places: Place[] = FORMS.flatMap((form) =>
-    [...text.matchAll(form)].map(({ index, 0: found }): Place => [index, index + found.length]),
-  );
-  for (const { index, 0: found, 1: token = '' } of text.matchAll(CREDENTIALS))
-    places.push([index + found.length - token.length, index + found.length]);
-  return [...places, ...findPrivateKeys(text)];
+  const places: Place[] = [];
+  if (!BEGINNINGS.test(text)) return places;
+  for (const form of FORMS) addPlaces(form, text, places);
+  addPlaces(CREDENTIALS, text, places);
+  addPrivateKeys(text, places);
+  return places;
 }
 
 /** What a private key looks like, from the dashes it begins with. */
@@ -19,6 +19,10 @@ export const PRIVATE_KEY = {
 };
 
 // --- internal ---
+
+/** One of these is in each of them. */
+const BEGINNINGS =
+  /sk-|[sr]k_|AKIA|ASIA|gh[opsur]_|github_|glpat-|xox|AIza|ya29|npm_|pypi-|hf_|SG\.|dop_|svc_|eyJ|bearer|basic|-----BEGIN /i;
 
 const FORMS: readonly RegExp[] = [
   // OpenAI and Anthropic, and those that followed them.
@@ -42,8 +46,17 @@ const FORMS: readonly RegExp[] = [
 ];
 const CREDENTIALS = /\b(?:bearer|basic)[ \u00a0]([A-Za-z0-9._~+/=-]{16,})/gi;
 
-function findPrivateKeys(text: string): Place[] {
-  const places: Place[] = [];
+/** Of a form with a group, where that stands, which is its end. */
+function addPlaces(form: RegExp, text: string, places: Place[]): void {
+  form.lastIndex = 0;
+  for (let match = form.exec(text); match; match = form.exec(text)) {
+    const [found, token = found] = match;
+    const end = match.index + found.length;
+    places.push([end - token.length, end]);
+  }
+}
+
+function addPrivateKeys(text: string, places: Place[]): void {
   // The next ending, which many beginnings may have before them. Below zero: there is none.
   let end = 0;
   let last = -1;
@@ -55,7 +68,6 @@ function findPrivateKeys(text: string): Place[] {
     }
     places.push([at, last < 0 ? text.length : last + 5]);
   }
-  return places;
 }
 
 const BEGIN = '-----BEGIN ';

@@ -1,5 +1,5 @@
 import { createFound } from './finder.ts';
-import type { CreateFinder, Finder } from './finder.ts';
+import type { CreateFinder, Finder, View } from './finder.ts';
 
 export interface WordsOptions {
   words: readonly string[];
@@ -35,14 +35,15 @@ export function createWordsFinder({ words, ignoreCase, wholeWord }: WordsOptions
       if (isWhole) for (const start of ended) found.add({ start, end: at, label: 'word' });
       ended = [];
     };
-    return {
+    const decide = (): number => {
+      const under = at - tree.depth(node);
+      // The longest of those that have ended began first.
+      return ended.length === 0 ? under : Math.min(under, ended[0] as number);
+    };
+    const finder = {
       take: found.take,
-      get decided() {
-        const under = at - tree.depth(node);
-        // The longest of those that have ended began first.
-        return ended.length === 0 ? under : Math.min(under, ended[0] as number);
-      },
-      read({ text, base, isEnd }) {
+      decided: 0,
+      read({ text, base, isEnd }: View): void {
         const end = base + text.length;
         while (at < end) {
           if (node === ROOT && ended.length === 0) {
@@ -61,11 +62,14 @@ export function createWordsFinder({ words, ignoreCase, wholeWord }: WordsOptions
             if (!wholeWord) break;
           }
         }
-        if (!isEnd) return;
-        settle(undefined);
-        node = ROOT;
+        if (isEnd) {
+          settle(undefined);
+          node = ROOT;
+        }
+        finder.decided = decide();
       },
     };
+    return finder;
   };
 }
 
