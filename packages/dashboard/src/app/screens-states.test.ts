@@ -41,6 +41,39 @@ describe('every screen', () => {
       expect(refused).not.toContain('aria-label="Loading"');
     },
   );
+
+  test.each([
+    ['runs', 'Nothing has run yet', 'svc workflows start <name>'],
+    ['approvals', 'Nothing waits for you', 'requestApproval()'],
+    ['sessions', 'There is no session', 'Say something in the Playground'],
+    ['memory', 'Nothing is remembered', 'memory: true'],
+    ['workflows', 'This workspace has no workflow yet', 'workflows/<name>.workflow.ts'],
+    ['jobs', 'There is no timer here', 'svc.schedules.create'],
+    ['prompts', 'There is no prompt here', 'svc.prompts.get'],
+    ['knowledge', 'There is no collection yet', 'svc.rag'],
+    ['guardrails', 'There is no rule yet', 'A rule looks at'],
+    ['evals', 'There is no suite yet', 'svc pull run <id> --promote eval'],
+    ['catalog', 'Nothing of that kind is here', 'svc add'],
+    ['config', 'The workspace declares no config', 'config.schema.ts'],
+    ['secrets', 'There is no secret yet', 'svc.secrets.get'],
+    ['connections', 'Nothing is connected yet', 'svc.connection'],
+    ['triggers', 'There is no trigger yet', 'A trigger starts'],
+    ['keys', 'There is no API key yet', 'granted'],
+    ['notify', 'Nobody is notified', 'svc.config.ts'],
+    ['activity', 'Nothing was changed yet', 'listed here'],
+  ])('%s says what it has nothing of, and what to do', async (id, title, way) => {
+    const draw = await openScreen(SCREENS.find((screen) => screen.id === id) as Screen);
+    const html = draw((query) => {
+      const none = { items: [], nextCursor: null };
+      const data = query.queryKey[2] === 'list' ? { pages: [none], pageParams: [undefined] } : none;
+      query.setState({ status: 'success', data, fetchStatus: 'idle', dataUpdatedAt: Date.now() });
+    });
+    const shown = html
+      .replaceAll(/<[^>]*>/g, '')
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>');
+    expect(shown.split(title)[1]).toContain(way);
+  });
 });
 
 /** A screen without the frame around it, whose box answers nothing: what `of` does to each of its questions is its answer. */
