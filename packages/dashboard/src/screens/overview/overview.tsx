@@ -95,7 +95,17 @@ function toBars(items: Stats, from: string, of: (stats: Stats[number]) => [numbe
 
 function HealthStrip() {
   const probes = useProbes();
-  if (!probes.data) return <div className="mb-4 h-7" />;
+  if (!probes.data)
+    return (
+      <p className="mb-4 flex h-7 items-center gap-2">
+        {probes.error !== null && (
+          <>
+            <Badge tone="bad">Whether the box is ready is not known</Badge>
+            <Link to="/health">Health</Link>
+          </>
+        )}
+      </p>
+    );
   const { isReady, parts } = probes.data;
   const failed = parts.filter(({ isGood }) => !isGood);
   return (

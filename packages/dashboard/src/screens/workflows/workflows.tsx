@@ -23,8 +23,8 @@ export default function Workflows() {
         {({ items }) =>
           items.length === 0 ? (
             <Empty title="This workspace has no workflow yet">
-              Write one in <code>workflows/&lt;name&gt;/index.ts</code>, or let <code>svc add workflow</code> make one.
-              It appears here by itself.
+              Write one in <code>workflows/&lt;name&gt;.workflow.ts</code>, or let <code>svc add workflow</code> make
+              one. It appears here by itself.
             </Empty>
           ) : (
             <>
