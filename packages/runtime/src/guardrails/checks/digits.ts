@@ -1,10 +1,12 @@
-/** A number as people write it: its digits, where each stands, and whether something stands before it. */
+/** A number as people write it: its digits, where each stands, and what is between them. */
 export interface Digits {
   text: string;
   /** Where each digit stands. */
   places: number[];
-  /** What stands between a digit and the one before it; of the first, what stands right before. */
-  before: string[];
+  /** What stands between a digit and the one before it, by its kind: a `GAP_…`. Of the first: `NO_GAP`. */
+  gaps: number[];
+  /** What they are read from. */
+  source: string;
 }
 
 type Place = readonly [start: number, end: number];
@@ -18,15 +20,15 @@ export function readDigits(text: string): Digits[] {
     if (!isDigitAt(text, at)) continue;
     const from = at;
     while (at + 1 < text.length && isDigitAt(text, at + 1)) at += 1;
-    const between = open ? text.slice(end, from) : '';
-    if (!open || !isBetween(between)) {
-      open = { text: '', places: [], before: [] };
+    const gap = open ? gapOf(text, end, from) : APART;
+    if (!open || gap === APART) {
+      open = { text: '', places: [], gaps: [], source: text };
       all.push(open);
-      open.before.push(text.slice(Math.max(0, from - 2), from));
-    } else open.before.push(between);
+      open.gaps.push(NO_GAP);
+    } else open.gaps.push(gap);
     open.places.push(from);
     for (let place = from + 1; place <= at; place++) {
-      open.before.push('');
+      open.gaps.push(NO_GAP);
       open.places.push(place);
     }
     end = at + 1;
@@ -38,18 +40,7 @@ export function readDigits(text: string): Digits[] {
 /** Payment cards: by how they begin, how long they are, and their check digit, wherever among other digits. */
 export function findCards(numbers: readonly Digits[]): Place[] {
   const places: Place[] = [];
-  for (const { text, places: at, before } of numbers) {
-    if (text.length < SHORTEST_CARD) continue;
-    let sums: ReturnType<typeof toSums> | undefined;
-    for (let from = 0; from + SHORTEST_CARD <= text.length; from++)
-      for (const length of lengthsOf(text, from)) {
-        const to = from + length;
-        if (to > text.length) continue;
-        sums ??= toSums(text, before);
-        if (!sums.isTight(from, to) || !sums.isLuhn(from, to)) continue;
-        places.push([at[from] as number, (at[to - 1] as number) + 1]);
-      }
-  }
+  for (const number of numbers) if (number.text.length >= SHORTEST_CARD) addCardsIn(number, places);
   return places;
 }
 
@@ -62,9 +53,33 @@ export function findPhones(numbers: readonly Digits[]): Place[] {
 
 // --- internal ---
 
+/** The digits stand together. */
+const NO_GAP = 0;
+/** One character that stands between the groups of a card, too. */
+const GAP_TIGHT = 1;
+/** Stands between the groups of a phone number alone. */
+const GAP_LOOSE = 2;
+/** Such a one with a plus, which begins another number. */
+const GAP_PLUS = 3;
+/** What stands between digits of two numbers. */
+const APART = 4;
+
 /** One separator, or a bracket with a space. */
-const BETWEEN = /^(?:[ \u00a0.\-/]|[ \u00a0]?[()]|[()][ \u00a0.\-/]| - |-\(| \+|\+)?$/;
+const BETWEEN = /^(?:[ \u00a0.\-/]|[ \u00a0]?[()]|[()][ \u00a0.\-/]| - |-\(| \+|\+)$/;
 const LONGEST_BETWEEN = 3;
+
+function gapOf(text: string, from: number, to: number): number {
+  if (to - from === 1) {
+    const code = text.charCodeAt(from);
+    // A space, a dash, a dot, and a space that does not break.
+    if (code === 32 || code === 45 || code === 46 || code === 0xa0) return GAP_TIGHT;
+  }
+  if (to - from > LONGEST_BETWEEN) return APART;
+  const between = text.slice(from, to);
+  if (!BETWEEN.test(between)) return APART;
+  return between.includes('+') ? GAP_PLUS : GAP_LOOSE;
+}
+
 const SHORTEST_CARD = 13;
 const NONE: readonly number[] = [];
 const VISA = [13, 16, 19];
@@ -78,60 +93,84 @@ function isDigitAt(text: string, at: number): boolean {
   return code >= 48 && code <= 57;
 }
 
-function isBetween(text: string): boolean {
-  return text === ' ' || text === '-' || (text.length <= LONGEST_BETWEEN && BETWEEN.test(text));
+function addCardsIn({ text, places: at, gaps }: Digits, places: Place[]): void {
+  const { values, even, odd, loose } = sum(text, gaps);
+  const last = text.length - SHORTEST_CARD;
+  for (let from = 0; from <= last; from++) {
+    const lengths = lengthsAt(values, from);
+    for (let nth = 0; nth < lengths.length; nth++) {
+      const to = from + (lengths[nth] as number);
+      if (to > text.length) continue;
+      // Of its digits the last one is taken as it is, and every other one before it.
+      const sums = (to & 1) === 1 ? even : odd;
+      // They stand together, or in groups with a space, a dash or a dot between.
+      if (sums[to] === sums[from] && loose[to] === loose[from + 1])
+        places.push([at[from] as number, (at[to - 1] as number) + 1]);
+    }
+  }
 }
 
-function lengthsOf(text: string, from: number): readonly number[] {
-  const first = text.charCodeAt(from) - 48;
+/** How long a card is that begins there. */
+function lengthsAt(values: Uint8Array, from: number): readonly number[] {
+  const first = values[from] as number;
   if (first === 4) return VISA;
   if ((first < 2 || first > 6) && first !== 8) return NONE;
-  const two = first * 10 + text.charCodeAt(from + 1) - 48;
+  const two = first * 10 + (values[from + 1] as number);
   if (two === 34 || two === 37) return FIFTEEN;
   if (two >= 51 && two <= 55) return SIXTEEN;
   if (two === 30 || two === 36 || two === 38 || two === 39) return FOURTEEN;
   if (two === 35 || two === 65) return SIXTEEN;
-  const four = two * 100 + (text.charCodeAt(from + 2) - 48) * 10 + text.charCodeAt(from + 3) - 48;
+  const four = two * 100 + (values[from + 2] as number) * 10 + (values[from + 3] as number);
   if ((four >= 2_221 && four <= 2_720) || four === 6_011 || (four >= 6_440 && four <= 6_499)) return SIXTEEN;
   return two === 62 || two === 81 ? LONG : NONE;
 }
 
-/** What is asked of each part of a long number, from sums over its beginnings. */
-function toSums(text: string, before: readonly string[]) {
-  const length = text.length + 1;
-  /** With every digit at an even place taken as it is and the others doubled, and the other way round. */
-  const [even, odd, loose] = toScratch(length);
-  for (let at = 0; at < text.length; at++) {
-    const digit = text.charCodeAt(at) - 48;
-    const twice = digit > 4 ? digit * 2 - 9 : digit * 2;
-    const isEven = (at & 1) === 0;
-    even[at + 1] = (even[at] as number) + (isEven ? digit : twice);
-    odd[at + 1] = (odd[at] as number) + (isEven ? twice : digit);
-    const gap = before[at] as string;
-    loose[at + 1] = (loose[at] as number) + (gap === '' || gap === ' ' || TIGHT.has(gap) ? 0 : 1);
-  }
-  const sumOf = (sums: Int32Array, from: number, to: number): number => (sums[to] as number) - (sums[from] as number);
+/** Of a number, of which each part is known from its beginning and its end. What stands first in the sums is 0. */
+interface Sums {
+  /** Its digits. */
+  values: Uint8Array;
+  /** Every digit at an even place is taken as it is and the others doubled, modulo 10. */
+  even: Uint8Array;
+  /** The other way round. */
+  odd: Uint8Array;
+  /** How many gaps no card has. */
+  loose: Int32Array;
+}
+
+function toSums(length: number): Sums {
   return {
-    /** Its digits stand together, or in groups with a space, a dash or a dot between. */
-    isTight: (from: number, to: number): boolean => sumOf(loose, from + 1, to) === 0,
-    /** Of its digits the last one is taken as it is, and every other one before it. */
-    isLuhn: (from: number, to: number): boolean => sumOf((to & 1) === 1 ? even : odd, from, to) % 10 === 0,
+    values: new Uint8Array(length),
+    even: new Uint8Array(length),
+    odd: new Uint8Array(length),
+    loose: new Int32Array(length),
   };
 }
 
-/** For one number at a time. What stands first in each is 0. */
-let scratch: readonly [Int32Array, Int32Array, Int32Array] = [
-  new Int32Array(64),
-  new Int32Array(64),
-  new Int32Array(64),
-];
+/** For one number at a time. */
+let scratch = toSums(64);
 
-function toScratch(length: number): typeof scratch {
-  if (scratch[0].length < length) scratch = [new Int32Array(length), new Int32Array(length), new Int32Array(length)];
+function sum(text: string, gaps: readonly number[]): Sums {
+  if (scratch.values.length <= text.length) scratch = toSums(text.length + 1);
+  const { values, even, odd, loose } = scratch;
+  let ofEven = 0;
+  let ofOdd = 0;
+  let ofLoose = 0;
+  for (let at = 0; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - ZERO;
+    const twice = digit > 4 ? digit * 2 - 9 : digit * 2;
+    const isEven = (at & 1) === 0;
+    values[at] = digit;
+    ofEven += isEven ? digit : twice;
+    if (ofEven > 9) ofEven -= 10;
+    ofOdd += isEven ? twice : digit;
+    if (ofOdd > 9) ofOdd -= 10;
+    if ((gaps[at] as number) > GAP_TIGHT) ofLoose += 1;
+    even[at + 1] = ofEven;
+    odd[at + 1] = ofOdd;
+    loose[at + 1] = ofLoose;
+  }
   return scratch;
 }
-
-const TIGHT = new Set(['', ' ', '\u00a0', '-', '.']);
 
 const MOST_DIGITS = 15;
 /** With a country's code. */
@@ -139,42 +178,48 @@ const SHORTEST_WHOLE_PHONE = 8;
 /** Without a country's code. */
 const SHORTEST_PHONE = 9;
 
-function addPhonesIn({ text, places: at, before }: Digits, places: Place[]): void {
+function addPhonesIn(number: Digits, places: Place[]): void {
+  const { text, places: at, gaps } = number;
   for (let from = 0; from < text.length;) {
     let to = from + 1;
-    // A plus begins another one.
-    while (to < text.length && to - from < MOST_DIGITS && !hasPlus(before[to] as string)) to += 1;
-    const lead = before[from] as string;
-    if (
-      to - from >= SHORTEST_WHOLE_PHONE &&
-      isPhone(text.slice(from, to), lead, () => toGroups(text, before, { from, to }))
-    ) {
-      const opening = lead === '' ? 0 : (/[+(]+$/.exec(lead)?.[0].length ?? 0);
-      places.push([(at[from] as number) - opening, (at[to - 1] as number) + 1]);
+    while (to < text.length && to - from < MOST_DIGITS && gaps[to] !== GAP_PLUS) to += 1;
+    if (to - from >= SHORTEST_WHOLE_PHONE) {
+      const lead = leadOf(number, from);
+      if (isPhone(number, lead, from, to)) {
+        const opening = lead === '' ? 0 : (/[+(]+$/.exec(lead)?.[0].length ?? 0);
+        places.push([(at[from] as number) - opening, (at[to - 1] as number) + 1]);
+      }
     }
     from = to;
   }
 }
 
-function hasPlus(between: string): boolean {
-  return between !== '' && between !== ' ' && between.includes('+');
+/** What stands right before a digit; of the first, two characters at most. */
+function leadOf({ source, places, gaps }: Digits, nth: number): string {
+  const at = places[nth] as number;
+  if (nth === 0) return source.slice(Math.max(0, at - 2), at);
+  return gaps[nth] === NO_GAP ? '' : source.slice((places[nth - 1] as number) + 1, at);
 }
 
-function isPhone(number: string, lead: string, groupsOf: () => readonly string[]): boolean {
-  if (lead.endsWith('+') || lead.endsWith('+(') || number.startsWith('00')) return true;
-  if (number.length < SHORTEST_PHONE) return false;
-  const groups = groupsOf();
+function isPhone(number: Digits, lead: string, from: number, to: number): boolean {
+  const { text } = number;
+  if (lead.endsWith('+') || lead.endsWith('+(')) return true;
+  const isZero = text.charCodeAt(from) === ZERO;
+  if (isZero && text.charCodeAt(from + 1) === ZERO) return true;
+  if (to - from < SHORTEST_PHONE) return false;
+  const groups = toGroups(number, from, to);
   if (isDate(groups) || isQuad(groups)) return false;
-  if (number.startsWith('0')) return true;
-  if (groups.length < 2) return false;
-  return number.length >= 10 && groups.every((group) => group.length <= 11);
+  if (isZero) return true;
+  return groups.length > 1 && to - from >= 10 && groups.every((group) => group.length <= 11);
 }
 
-function toGroups(text: string, before: readonly string[], { from, to }: { from: number; to: number }): string[] {
+const ZERO = 48;
+
+function toGroups({ text, gaps }: Digits, from: number, to: number): string[] {
   const groups: string[] = [];
   let begun = from;
   for (let at = from + 1; at < to; at++) {
-    if (before[at] === '') continue;
+    if (gaps[at] === NO_GAP) continue;
     groups.push(text.slice(begun, at));
     begun = at;
   }
