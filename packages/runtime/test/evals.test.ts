@@ -50,6 +50,7 @@ const ask = (message: string, more: Body = {}): Body => ({
   ...more,
 });
 const LATENCY = { type: 'latency', maxMs: 60_000 };
+const MANY = Array.from({ length: 20 }, (_, nth) => ({ ...LATENCY, name: `latency-${nth}` }));
 
 const launch = (box: TestBox, suite: string, how: Body = {}) => call(box, `POST /api/evals/suites/${suite}/run`, how);
 /** A suite of these cases, launched and ended. */
@@ -486,6 +487,16 @@ describe('a run of a suite', () => {
     ['what it took', [LATENCY, { type: 'tokens', maxTotal: 1_000_000 }], ['latency', 'tokens', 'exact'], false],
     ['what it called', [{ type: 'trajectory', calls: [], forbidden: ['no'] }], ['trajectory', 'exact'], false],
     ['what it took, by that name', [{ ...LATENCY, name: 'exact' }], ['exact', 'expected'], false],
+    [
+      'what it took, by both names',
+      [
+        { ...LATENCY, name: 'exact' },
+        { ...LATENCY, name: 'expected' },
+      ],
+      ['exact', 'expected', 'expected-2'],
+      false,
+    ],
+    ['what it took, as often as may be', MANY, [...MANY.map(({ name }) => name), 'exact'], false],
     ['what it says', [{ type: 'regex', pattern: 'No' }, LATENCY], ['regex', 'latency'], true],
     ['a part of what is expected', [{ type: 'contains', values: ['N'] }], ['contains'], true],
   ])(

@@ -163,12 +163,15 @@ export function joinScorers(suite: readonly Scorer[], own: readonly Scorer[]): S
 
 /**
  * Those that a case with an expectation is asked by: where none of them looks at the answer, as `latency`, what is expected
- * is compared by `exact` as well.
+ * is compared by `exact` as well, in a column of its own.
  */
 export function withComparison(asked: readonly Scorer[]): Scorer[] {
   if (asked.some(({ type }) => !BESIDE_ANSWER.has(type))) return [...asked];
-  const isTaken = asked.some((scorer) => columnOf(scorer) === EXACT.type);
-  return [...asked, isTaken ? { ...EXACT, name: 'expected' } : EXACT];
+  const taken = new Set(asked.map(columnOf));
+  if (!taken.has(EXACT.type)) return [...asked, EXACT];
+  let name = 'expected';
+  for (let nth = 2; taken.has(name); nth++) name = `expected-${nth}`;
+  return [...asked, { ...EXACT, name }];
 }
 
 /** The pattern as the engine takes it. Undefined: it is none that a linear engine knows. */
