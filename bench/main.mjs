@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Measures and prints one JSON line per figure; nothing here passes or fails a build.
- *   node bench/main.mjs [compiler] [engine] [agents] [sessions] [guardrails] [logs] [operate] [housekeeping] [recovery] [upgrade] [idle] [rag] [plane] [dev] [boot] [size] [dashboard]    default: all, one after the other
+ *   node bench/main.mjs [compiler] [engine] [agents] [sessions] [guardrails] [logs] [operate] [housekeeping] [recovery] [scale] [upgrade] [idle] [rag] [plane] [dev] [boot] [size] [dashboard]    default: all, one after the other
  *   node bench/main.mjs engine --only sqlite                 the stores of engine, housekeeping or plane with that in their name, the figures of dashboard, or the checks of guardrails
  * A busy machine shows in `load` of the first and the last line: compare figures of quiet runs.
  */
@@ -18,6 +18,7 @@ const SUITES = [
   'operate',
   'housekeeping',
   'recovery',
+  'scale',
   'upgrade',
   'idle',
   'rag',
