@@ -94,9 +94,13 @@ async function openScene({ url, worker }) {
     problems,
     refused,
     workers,
-    /** @param {import('./_worker.mjs').WorkerSettings['engine']} [engine] */
-    async boot(engine = undefined) {
-      const settings = { store, receiver: receiver.url, ...worker };
+    /**
+     * @param {import('./_worker.mjs').WorkerSettings['engine']} [engine]
+     * @param {string} [through]  the address by which it reaches the server
+     */
+    async boot(engine = undefined, through = undefined) {
+      const reached = through && store.store === 'postgres' ? { ...store, url: through } : store;
+      const settings = { store: reached, receiver: receiver.url, ...worker };
       const booted = await bootWorker({ ...settings, ...(engine ? { engine } : {}) });
       workers.push(booted);
       return booted;

@@ -11,7 +11,7 @@ import { findServers } from './_servers.mjs';
 /** By what they need. */
 const NAMES = {
   nothing: ['kill', 'orchestrator', 'serial', 'parked'],
-  postgres: ['kill', 'orchestrator', 'serial', 'parked', 'pause', 'takeover', 'deploy', 'races'],
+  postgres: ['kill', 'orchestrator', 'serial', 'parked', 'pause', 'partition', 'takeover', 'deploy', 'races'],
   servers: ['restart-postgres', 'flush-redis'],
 };
 

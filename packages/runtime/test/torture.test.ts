@@ -5,6 +5,7 @@ import * as flushRedis from '../../../torture/flush-redis.mjs';
 import * as kill from '../../../torture/kill.mjs';
 import * as orchestrator from '../../../torture/orchestrator.mjs';
 import * as parked from '../../../torture/parked.mjs';
+import * as partition from '../../../torture/partition.mjs';
 import * as pause from '../../../torture/pause.mjs';
 import * as races from '../../../torture/races.mjs';
 import * as restartPostgres from '../../../torture/restart-postgres.mjs';
@@ -44,6 +45,10 @@ describeWhen(realServers.database, 'two processes on one Postgres', (url) => {
       expect(await pause.run({ ...pause.QUICK, url })).toMatchObject({ ...KEPT, fenced: 5, aborted: 5 });
     },
   );
+
+  test('the runs of one whose network is cut go on elsewhere, and it is heard again without them', LIMIT, async () => {
+    expect(await partition.run({ ...partition.QUICK, url })).toMatchObject({ ...KEPT, cuts: 3, runs: 15 });
+  });
 
   test(
     'the runs of one that is killed go on long before its lease ends, those of a paused one do not',
