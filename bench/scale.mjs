@@ -95,7 +95,7 @@ async function measureGrowth(place, file, say) {
 }
 
 /**
- * @param {import('pg').Client} client
+ * @param {Awaited<ReturnType<typeof connect>>} client
  * @param {Place} place
  */
 async function readSizes(client, { schema }) {
@@ -189,7 +189,7 @@ async function openJournal({ url, schema }) {
 /**
  * Runs of the last 30 days, in the order in which they were made; one in fifty has failed, one in ten has an attribute. The
  * oldest have their records.
- * @param {import('pg').Client} client
+ * @param {Awaited<ReturnType<typeof connect>>} client
  * @param {string} schema
  */
 async function fill(client, schema) {
@@ -284,7 +284,7 @@ async function measureLive(place, file) {
 
 /**
  * @param {Journal} journal
- * @param {import('pg').Client} client
+ * @param {Awaited<ReturnType<typeof connect>>} client
  * @param {Say} say
  */
 async function measureRetention(journal, client, say) {
