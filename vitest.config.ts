@@ -31,6 +31,7 @@ export const DEATH_TESTS = [
   ...['deployed', 'deployed-gate', 'deployed-page', 'deployed-refusals', 'deployed-tables', 'rollover', 'stores'].map(
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
+  'packages/runtime/src/engine/stores/postgres/pooler.test.ts',
 ];
 
 /**

@@ -13,7 +13,7 @@
 #
 # Both servers are Debian packages unpacked into a folder of their own and run there by chroot under a uid of their own:
 # the host's packages, libc and services stay as they are. Chromium, asked for with CI_CHROMIUM=1, is the host's own,
-# and so are zsh and fish with CI_SHELLS=1. nginx and Caddy, with CI_PROXIES=1, are unpacked and not installed.
+# and so are zsh and fish with CI_SHELLS=1. nginx, Caddy and PgBouncer, with CI_PROXIES=1, are unpacked and not installed.
 set -eu
 
 dir=${CI_SERVICES_DIR:-/var/tmp/svc-test-services}
@@ -81,7 +81,7 @@ print_env() {
   echo "SVC_TEST_DATABASE_URL=postgres://svc:svc@127.0.0.1:$pg_port/svc"
   echo "SVC_TEST_KV_URL=redis://127.0.0.1:$kv_port/0"
   [ "$chromium" = 0 ] || echo "CHROMIUM_PATH=$(command -v chromium)"
-  [ "$proxies" = 0 ] || { echo "NGINX_PATH=$dir/proxies/usr/sbin/nginx"; echo "CADDY_PATH=$dir/proxies/usr/bin/caddy"; }
+  [ "$proxies" = 0 ] || { echo "NGINX_PATH=$dir/proxies/usr/sbin/nginx"; echo "CADDY_PATH=$dir/proxies/usr/bin/caddy"; echo "PGBOUNCER_PATH=$dir/proxies/pgbouncer"; }
 }
 
 # --- one folder with both servers ---
@@ -278,19 +278,28 @@ install_shells() {
   DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq --no-install-recommends zsh fish >&2
 }
 
-# --- proxies that a control plane may stand behind ---
+# --- proxies that a control plane, or a database, may stand behind ---
 
 # Unpacked beside the servers: to install them would start them, and some hosts have their own. nginx finds its libraries
-# on the host, all of which Debian's base has but pcre2, which git and others bring.
+# on the host, all of which Debian's base has but pcre2, which git and others bring; PgBouncer in the folder.
 unpack_proxies() {
-  [ ! -x "$dir/proxies/usr/bin/caddy" ] || return 0
-  say 'unpacking nginx and Caddy'
+  [ ! -x "$dir/proxies/pgbouncer" ] || return 0
+  say 'unpacking nginx, Caddy and PgBouncer'
   rm -rf "$dir/proxies" "$dir/debs"
   mkdir -p "$dir/debs"
   apt-get update -qq >&2
-  (cd "$dir/debs" && apt-get download -qq nginx caddy libpcre2-8-0 >&2)
+  (
+    cd "$dir/debs"
+    apt-get download -qq nginx caddy libpcre2-8-0 pgbouncer >&2
+    # Named otherwise since trixie.
+    apt-get download -qq libevent-2.1-7t64 libcares2 >&2 2>/dev/null || apt-get download -qq libevent-2.1-7 libc-ares2 >&2
+  )
   for deb in "$dir"/debs/*.deb; do dpkg-deb --extract "$deb" "$dir/proxies"; done
   rm -rf "$dir/debs"
+  libraries=$(dirname "$(find "$dir/proxies/usr/lib" -name 'libevent-2.1.so.7' | head -n 1)")
+  # It refuses to run as root.
+  printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libraries" "$dir/proxies/usr/sbin/pgbouncer" >"$dir/proxies/pgbouncer"
+  chmod +x "$dir/proxies/pgbouncer"
 }
 
 # --- small things ---

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { findServers } from '../../../torture/_servers.mjs';
 import * as deploy from '../../../torture/deploy.mjs';
 import * as flushRedis from '../../../torture/flush-redis.mjs';
@@ -11,6 +11,7 @@ import * as races from '../../../torture/races.mjs';
 import * as restartPostgres from '../../../torture/restart-postgres.mjs';
 import * as serial from '../../../torture/serial.mjs';
 import * as takeover from '../../../torture/takeover.mjs';
+import { pgBouncer, startPgBouncer } from './_pgbouncer.ts';
 import { describeWhen, realServers } from './require.ts';
 
 const KEPT = { problems: [] };
@@ -85,5 +86,13 @@ describeWhen(servers, 'two processes and a server that goes away', () => {
       ...KEPT,
       losses: 2,
     });
+  });
+});
+
+describeWhen(pgBouncer, 'two processes behind PgBouncer, a session for each transaction', (servers) => {
+  test('finish what either of them began, however often both are killed', LIMIT, async () => {
+    const pooler = await startPgBouncer(servers);
+    onTestFinished(() => pooler.stop());
+    expect(await kill.run({ ...kill.QUICK, url: pooler.url })).toMatchObject({ ...KEPT, kills: 10, runs: 10 });
   });
 });

@@ -19,6 +19,7 @@ import { openPostgresJournal } from './journal.ts';
 import { migratePostgres } from './migrate.ts';
 import { POSTGRES_VERSION } from './schema.ts';
 import { newAppend, newRecord, newRun } from '../contract/records.ts';
+import { createPlace, createPlaces } from './_places.ts';
 
 describe('Postgres journal on PGlite', () => {
   let sql: SqlClient;
@@ -117,57 +118,6 @@ describeWhen(realServers.database, 'Postgres journal on a server', (server) => {
 function readTemplate(): Blob {
   return new Blob([brotliDecompressSync(readFileSync(getPackageFile('template/pglite.tar.br')))]);
 }
-
-const schemas = (function* names(): Generator<string, never> {
-  for (let n = 1; ; n++) yield `journal_${n}`;
-})();
-
-function createPlace(sql: SqlClient): JournalPlace & { schema: string } {
-  const schema = schemas.next().value;
-  return {
-    schema,
-    open: () => openPostgresJournal({ sql, schema }),
-    migrate: (version) => migratePostgres(sql, schema, { newest: version }),
-    change: (statement) => sql.exec(statement(`${schema}.`)),
-    async count(table) {
-      const [row] = await sql.query<{ n: number }>(`select count(*)::int4 as n from ${schema}.${table}`);
-      return row?.n ?? 0;
-    },
-    remove: () => sql.exec(`drop schema ${schema} cascade`),
-  };
-}
-
-/** Places that are emptied for the next test: to make a schema and drop it again takes longer than most tests. */
-function createPlaces(sql: () => SqlClient): () => Promise<JournalPlace> {
-  const idle: ReturnType<typeof createPlace>[] = [];
-  return async () => {
-    const used = idle.pop();
-    const place = used ?? createPlace(sql());
-    return {
-      ...place,
-      async migrate(version) {
-        if (used) await place.remove();
-        await place.migrate(version);
-      },
-      async remove() {
-        await sql().exec(toEmpty(place.schema));
-        idle.push(place);
-      },
-    };
-  };
-}
-
-const toEmpty = (schema: string) => `
-  do $$
-  declare one record;
-  begin
-    for one in select tablename from pg_tables where schemaname = '${schema}' and tablename <> 'schema_version' loop
-      execute format('delete from ${schema}.%I', one.tablename);
-    end loop;
-    for one in select sequencename from pg_sequences where schemaname = '${schema}' loop
-      execute format('alter sequence ${schema}.%I restart', one.sequencename);
-    end loop;
-  end $$`;
 
 function describeSchema(sql: () => SqlClient): void {
   test('of journals that open together one migrates, and all of them work', async () => {
