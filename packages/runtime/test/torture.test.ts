@@ -89,9 +89,9 @@ describeWhen(servers, 'two processes and a server that goes away', () => {
   });
 });
 
-describeWhen(pgBouncer, 'two processes behind PgBouncer, a session for each transaction', (servers) => {
+describeWhen(pgBouncer, 'two processes behind PgBouncer, a session for each transaction', (behind) => {
   test('finish what either of them began, however often both are killed', LIMIT, async () => {
-    const pooler = await startPgBouncer(servers);
+    const pooler = await startPgBouncer(behind);
     onTestFinished(() => pooler.stop());
     expect(await kill.run({ ...kill.QUICK, url: pooler.url })).toMatchObject({ ...KEPT, kills: 10, runs: 10 });
   });
