@@ -21,6 +21,7 @@ import { startRoute, toAnswer, toTurnReceipt } from './answers.ts';
 import { listChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import { checkInput } from './checks.ts';
+import { retryFlowOf } from './events.ts';
 import { flowOf, startFlow, withLockOnly } from './flow.ts';
 import { createRunForks } from './forks.ts';
 import { judgeStart } from './judge-start.ts';
@@ -44,7 +45,7 @@ export interface Workflows extends QueuedStarts, RunForks, WorkflowStarts {
   /**
    * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
    * `run_not_found`, `run_not_final` while it goes on, and `run_not_retryable` for a turn of an agent that has answered,
-   * or whose session has gone on since.
+   * or whose session has gone on since, and for the delivery of an event from its start.
    */
   retry(runId: string, from: 'failed-step' | 'start', how?: RetryHow): Promise<StartReceipt>;
   /** Whether that key has started it anew. */
@@ -138,7 +139,8 @@ export function createWorkflows({
       if (run.kind === 'agent') return toTurnReceipt(await retryTurn({ run, from, idempotencyKey, caller }));
       // Who retries does not wait: of what limits the starts, only the lock counts.
       const input = decode(await engine.whole(run.input));
-      const flow = flowOf(run.name, withLockOnly(definitionOf(find(run.name))), input, {});
+      const flow =
+        retryFlowOf(run, from, input) ?? flowOf(run.name, withLockOnly(definitionOf(find(run.name))), input, {});
       const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
       const retriedBy = caller ? { retriedBy: toStartedBy(caller) } : {};
       const result = await startFlow({ engine, isOwn: () => true, isOwnStart: async () => true }, flow, ({ serial }) =>
