@@ -11,6 +11,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Log } from '../log.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
 import type { RunForks } from '../runs/fork-operations.ts';
@@ -40,7 +41,7 @@ export interface Workflows extends QueuedStarts, RunForks, WorkflowStarts {
   schema(name: string): Promise<WorkflowSchemas>;
   /** What its open runs have by `svc.version`. */
   changes(name: string): Promise<Changes>;
-  /** Up to `MOST_STARTS` starts, each by itself. Throws what refuses all of them. */
+  /** Up to `MOST_STARTS` starts, each by itself and each a request of the caller's limits. Throws what refuses all of them. */
   startMany(asked: ManyAsked): Promise<ManyStarted>;
   /**
    * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
@@ -63,6 +64,8 @@ export interface WorkflowsOptions {
   engine: Engine;
   journal: Journal;
   isArmed(): boolean;
+  /** Absent: nothing has limits. */
+  limiter?: Pick<Limiter, 'admitAs'>;
   retryTurn: RetryTurn;
   /** Absent: there are no rules. */
   guardrails?: StartGuardrails;
@@ -75,6 +78,7 @@ export function createWorkflows({
   journal,
   isArmed,
   retryTurn,
+  limiter,
   guardrails,
   log,
 }: WorkflowsOptions): Workflows {
@@ -103,6 +107,7 @@ export function createWorkflows({
     ...starts,
     async startMany(asked) {
       requireStart(asked.name);
+      await limiter?.admitAs(asked.caller.limited ?? [], asked.items.length);
       return startMany({ starts, log }, asked);
     },
     ...createRunForks({
