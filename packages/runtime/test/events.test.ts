@@ -350,6 +350,19 @@ test('of the streams of a box some are left to those who operate it, whatever it
   expect(() => limits.enter({ id: 's', kind: 'person', by: 'identity token' })).toThrow(/the most it may have/);
 });
 
+test('of the streams of a box an application leaves some to others, however many users and keys it has', () => {
+  const limits = createStreamLimits({ perBox: 8, forPeople: 2 });
+  const user = (id: string, client: string) => ({ id, client, kind: 'user', by: 'user token' }) as const;
+  const leave = ['a', 'b', 'c', 'd'].map((id) => limits.enter(user(id, 'shop')));
+  for (const caller of [user('e', 'shop'), { id: 'k', client: 'shop', kind: 'key', by: 'key' } as const])
+    expect(() => limits.enter(caller)).toThrow('The application "shop" has 4 event streams open');
+  for (const id of ['f', 'g']) limits.enter(user(id, 'desk'));
+  expect(() => limits.enter(user('h', 'desk'))).toThrow('This box has 6 event streams open');
+  leave[0]?.();
+  leave[0]?.();
+  limits.enter(user('e', 'shop'));
+});
+
 describe('the stream of a key and of its users', () => {
   const openKeys = async () => {
     const box = await boxes.open({ ...PROGRAM, options: { host: 'image', strategy: operatorToken('operator') } });
