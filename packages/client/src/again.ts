@@ -11,6 +11,25 @@ export function spread(ms: number): number {
   return ms * (0.5 + Math.random());
 }
 
+/** How long to wait before each next try, in milliseconds: twice as long as before the last one, spread, up to about `most`. */
+export interface Waits {
+  next(): number;
+  /** It went well: the next wait is the first again. */
+  reset(): void;
+}
+
+export function createWaits(first: number, most: number): Waits {
+  let wait = first;
+  return {
+    next() {
+      const now = wait;
+      wait = Math.min(most, wait * 2);
+      return spread(now);
+    },
+    reset: () => void (wait = first),
+  };
+}
+
 /** Rejects once the signal aborts. */
 export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -45,8 +45,8 @@ export function createConnection(client: Client): Connection {
       };
       void followHealing<BoxEvent>({
         signal: ending.signal,
-        open: (lastEventId, signal, onAlive) =>
-          client.stream('events.stream', lastEventId === undefined ? {} : { lastEventId }, { signal, onAlive }),
+        open: (lastEventId, heard) =>
+          client.stream('events.stream', lastEventId === undefined ? {} : { lastEventId }, heard),
         onFrame(event) {
           if (event.event === 'reset') return tellOpened();
           recent.push(event);

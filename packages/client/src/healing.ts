@@ -1,12 +1,12 @@
-import { pause, spread } from './again.ts';
+import { createWaits, pause } from './again.ts';
 import { ClientError } from './errors.ts';
 
 /** `lost`: for some seconds nothing has come through. */
 export type StreamState = 'opening' | 'open' | 'lost';
 
 export interface Healing<F> {
-  /** One connection. `onAlive` is to be called once it is open, and with whatever comes through it. */
-  open(lastEventId: string | undefined, signal: AbortSignal, onAlive: () => void): AsyncIterable<F>;
+  /** One connection. */
+  open(lastEventId: string | undefined, heard: Heard): AsyncIterable<F>;
   /** True: that was the last frame. */
   onFrame(frame: F): boolean | void;
   onState(state: StreamState): void;
@@ -15,11 +15,22 @@ export interface Healing<F> {
   signal: AbortSignal;
 }
 
+/** What a connection says of itself. */
+export interface Heard {
+  /** Ends it. */
+  signal: AbortSignal;
+  /** To be called once it is open, and with whatever comes through it. */
+  onAlive(): void;
+  /** To be called with each id, of a frame without data, too. */
+  onId(id: string): void;
+}
+
 /** Follows a stream over connections that break off, go silent or are refused, until its last frame or the signal. */
-export async function followHealing<F extends { id?: string }>(stream: Healing<F>): Promise<void> {
+export async function followHealing<F>(stream: Healing<F>): Promise<void> {
   const { signal } = stream;
   let lastEventId: string | undefined;
-  let wait = FIRST_MS;
+  const waits = createWaits(FIRST_MS, MOST_MS);
+  const onId = (id: string): void => void (lastEventId = id === '' ? undefined : id);
   let late: ReturnType<typeof setTimeout> | undefined;
   // A short loss is no news.
   const lose = (): void => void (late ??= setTimeout(() => stream.onState('lost'), GRACE_MS));
@@ -36,14 +47,13 @@ export async function followHealing<F extends { id?: string }>(stream: Healing<F
         watch = setTimeout(() => silent.abort(), SILENCE_MS);
         if (isOpen) return;
         isOpen = true;
-        wait = FIRST_MS;
+        waits.reset();
         clearTimeout(late);
         late = undefined;
         stream.onState('open');
       };
       try {
-        for await (const frame of stream.open(lastEventId, silent.signal, onAlive)) {
-          lastEventId = frame.id ?? lastEventId;
+        for await (const frame of stream.open(lastEventId, { signal: silent.signal, onAlive, onId })) {
           if (stream.onFrame(frame)) return;
         }
       } catch (error) {
@@ -53,8 +63,7 @@ export async function followHealing<F extends { id?: string }>(stream: Healing<F
         signal.removeEventListener('abort', stop);
       }
       lose();
-      await pause(spread(wait), signal).catch(() => {});
-      wait = Math.min(MOST_MS, wait * 2);
+      await pause(waits.next(), signal).catch(() => {});
     }
   } finally {
     clearTimeout(late);

@@ -93,7 +93,7 @@ export function createClient(options: ClientOptions): Client {
       const { body } = await send.operation(id, input as object, call);
       if (!body) return;
       call?.onAlive?.();
-      for await (const { data, ...event } of readEvents(body, call?.onAlive))
+      for await (const { data, ...event } of readEvents(body, { onPiece: call?.onAlive, onId: call?.onId }))
         yield { ...event, data: JSON.parse(data) } as never;
     },
   };

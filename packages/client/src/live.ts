@@ -1,4 +1,4 @@
-import { isPassing, pause, spread } from './again.ts';
+import { createWaits, isPassing, pause } from './again.ts';
 import { createConnection } from './connection.ts';
 import type { BoxEvent, Connection } from './connection.ts';
 import { ClientError, ClientRunError } from './errors.ts';
@@ -85,7 +85,9 @@ const LIVES = new WeakMap<Client, Live>();
 const MOST_STEPS = 1_000;
 /** Of views, unless more of them have a reader. */
 const MOST_KEPT = 200;
-const AGAIN_MS = 1_000;
+/** Between looks that fail, about: the first, and the most. */
+const FIRST_AGAIN_MS = 1_000;
+const MOST_AGAIN_MS = 30_000;
 const FINAL: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
 /** The newest are kept, so that who comes back sees at once what there was, and all that are read. */
@@ -112,6 +114,7 @@ function watchRun(client: Client, connection: Connection, first: string): Shared
       let id = first;
       let isReading = false;
       let isStale = false;
+      const waits = createWaits(FIRST_AGAIN_MS, MOST_AGAIN_MS);
       let stop: (() => void) | undefined;
       const finish = (change: Partial<RunView>): void => {
         set({ ...change, isOver: true });
@@ -142,13 +145,18 @@ function watchRun(client: Client, connection: Connection, first: string): Shared
           isStale = false;
           try {
             await look();
+            waits.reset();
           } catch (error) {
             if (signal.aborted) break;
             if (error instanceof ClientError && GONE.has(error.status)) finish({ error });
-            else if (isPassing(error, signal)) {
+            else {
+              const isAgain = isPassing(error, signal);
+              if (!isAgain) set({ error: error as Error });
+              // What is refused for now, too: no event says when it is not any more.
+              if (!isAgain && !(error instanceof ClientError && LATER.has(error.status))) continue;
               isStale = true;
-              await pause(spread(AGAIN_MS), signal).catch(() => {});
-            } else set({ error: error as Error });
+              await pause(waits.next(), signal).catch(() => {});
+            }
           }
         }
         isReading = false;
@@ -179,6 +187,9 @@ function watchRun(client: Client, connection: Connection, first: string): Shared
 /** The run is none that this caller may see. */
 const GONE: ReadonlySet<number> = new Set([403, 404, 410]);
 
+/** The caller has asked too often, or the box could not answer. */
+const LATER: ReadonlySet<number> = new Set([429, 500]);
+
 function addStep(
   steps: readonly LiveStep[],
   { stepId, step, stepKind, status, attempt, at }: Extract<BoxEvent, { event: 'step.completed' }>['data'],
@@ -207,11 +218,11 @@ function watchFrames(client: Client, id: string, name: string, limit: number): S
       set(NO_FRAMES);
       void followHealing({
         signal: ending.signal,
-        open: (lastEventId, signal, onAlive) =>
+        open: (lastEventId, heard) =>
           client.stream(
             'runs.stream',
             { id, name, follow: true, ...(lastEventId === undefined ? {} : { lastEventId }) },
-            { signal, onAlive },
+            heard,
           ),
         onFrame(frame) {
           if (frame.event === 'frame') set({ frames: addFrame(view.get().frames, frame.data.value, limit) });

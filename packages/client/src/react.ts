@@ -1,3 +1,5 @@
+'use client';
+
 import { createContext, createElement, useCallback, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { useSyncExternalStore } from 'react';
 import type { ReactElement, ReactNode } from 'react';

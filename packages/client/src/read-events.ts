@@ -6,10 +6,17 @@ export interface SentEvent {
   data: string;
 }
 
-/** The frames of an answer, until it or its reader ends. @param onPiece called with whatever comes */
+export interface ReadEventsOptions {
+  /** Called with whatever comes. */
+  onPiece?: (() => void) | undefined;
+  /** Called with each id, of a frame without data, too, which is no event but says where to go on. Empty: from the start. */
+  onId?: ((id: string) => void) | undefined;
+}
+
+/** The frames of an answer that have data, until it or its reader ends. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
-  onPiece: () => void = () => {},
+  { onPiece, onId }: ReadEventsOptions = {},
 ): AsyncGenerator<SentEvent> {
   const decoder = new TextDecoder();
   // Not every browser can iterate a stream.
@@ -20,14 +27,18 @@ export async function* readEvents(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      onPiece();
+      onPiece?.();
       const text = decoder.decode(value, { stream: true });
       const isWhole = text.includes('\n\n') || (text.startsWith('\n') && pieces.at(-1)?.endsWith('\n') === true);
       if (text !== '') pieces.push(text);
       if (!isWhole) continue;
       const frames = pieces.join('').split('\n\n');
       pieces = [frames.pop() ?? ''];
-      yield* frames.map(toEvent).filter((event) => event !== undefined);
+      for (const frame of frames) {
+        const { id, event = 'message', data } = toFields(frame);
+        if (id !== undefined) onId?.(id);
+        if (data !== undefined) yield { event, data, ...(id === undefined ? {} : { id }) };
+      }
     }
   } finally {
     // Frees the connection of a stream that is left.
@@ -37,13 +48,12 @@ export async function* readEvents(
 
 // --- internal ---
 
-/** Undefined: a comment, which keeps the connection open. */
-function toEvent(frame: string): SentEvent | undefined {
+/** Of a comment, which keeps the connection open: none. */
+function toFields(frame: string): Partial<SentEvent> {
   const fields: Record<string, string> = {};
   for (const line of frame.split('\n')) {
-    const [, name = '', value = ''] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+    const [, name = '', value = ''] = /^(\w+)(?:: ?(.*))?$/s.exec(line) ?? [];
     if (name !== '') fields[name] = name === 'data' && fields.data !== undefined ? `${fields.data}\n${value}` : value;
   }
-  const { id, event = 'message', data } = fields;
-  return data === undefined ? undefined : { event, data, ...(id === undefined ? {} : { id }) };
+  return fields;
 }

@@ -23,6 +23,8 @@ export interface CallOptions {
 export interface StreamOptions extends CallOptions {
   /** Called once the stream is open, and with whatever comes through it, a heartbeat too. */
   onAlive?: (() => void) | undefined;
+  /** Called with each id that comes, of a frame without data, too: where a later call goes on, as `lastEventId`. */
+  onId?: ((id: string) => void) | undefined;
 }
 
 /** Requests to one box. What it refuses is thrown as `ClientError`. */

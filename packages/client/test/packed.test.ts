@@ -141,6 +141,12 @@ describe.skipIf(!existsSync(join(PACKAGE, 'dist/index.mjs')))('the published cli
       expect(readFileSync(join(place, 'dist', name), 'utf8')).not.toMatch(/from ["'](?!\.)|node:|Buffer\b|process\./);
   });
 
+  test('has hooks that a bundler knows as those of a client, by their first statement', () => {
+    const code = readFileSync(join(folder, 'node_modules/@svc/client/dist/react.mjs'), 'utf8');
+    expect(code).toMatch(/^["']use client["'];/);
+    expect(readFileSync(join(folder, 'node_modules/@svc/client/dist/index.mjs'), 'utf8')).not.toContain('use client');
+  });
+
   test('is checked with all of its declarations, and knows ids, names, inputs and outputs', async () => {
     const types = ['--lib', 'es2023,dom,dom.iterable', '--typeRoots', './none'];
     writeFileSync(

@@ -31,8 +31,13 @@ export interface Reached {
 
 /** Every function a workflow body of this file reaches, the nearest first, itself included; steps are no part of it. */
 export function listReached(file: string, modules: Modules): Reached[] {
+  return Array.from(walkReached(file, modules));
+}
+
+/** The same, one by one. */
+export function* walkReached(file: string, modules: Modules): Generator<Reached, void> {
   const bodies = modules.read(file)?.replay?.units.filter(({ isWorkflow }) => isWorkflow) ?? [];
-  return bodies.flatMap((unit) => reachFrom({ file, body: unit, unit, chain: [] }, modules));
+  for (const unit of bodies) yield* reachFrom({ file, body: unit, unit, chain: [] }, modules);
 }
 
 /** Where a target leads once every import and export on the way is followed. Local: `from` is left out. */
@@ -63,10 +68,12 @@ export interface Place {
 
 // --- internal ---
 
-function reachFrom(body: Reached, modules: Modules): Reached[] {
+function* reachFrom(body: Reached, modules: Modules): Generator<Reached, void> {
   const reached = [body];
   const seen = new Set([body.unit]);
-  for (const { file, unit, chain } of reached) {
+  for (const one of reached) {
+    yield one;
+    const { file, unit, chain } = one;
     for (const { target, label, line, column } of unit.calls) {
       const place = followTarget({ file, target }, modules);
       if (!place || place.target.from !== undefined) continue;
@@ -82,5 +89,4 @@ function reachFrom(body: Reached, modules: Modules): Reached[] {
       }
     }
   }
-  return reached;
 }

@@ -9,7 +9,7 @@ import type { FactsCache } from './facts-cache.ts';
 import { findFile, listFolder } from './files.ts';
 import { listAgentPlaces } from './agent-places.ts';
 import type { Agentless } from './agent-places.ts';
-import { listReached } from './reach.ts';
+import { walkReached } from './reach.ts';
 import { endsAsWorkflow, nameWorkflows, workflowFileName } from './workflow-names.ts';
 
 /** What a scan of the workspace found, as plain data. Every path is relative to the root, with forward slashes. */
@@ -77,10 +77,24 @@ export interface Scanner {
   scan(): Promise<Scan>;
 }
 
-/** Keeps what it read in memory, so a second scan costs one `stat` per file. */
+/**
+ * Keeps what it read in memory, so a second scan costs one `stat` per file. A scan leaves the event loop to others between
+ * files. One that is asked for while another is under way begins after it, and sees what is there then.
+ */
 export function createScanner({ root, cacheFile }: ScannerOptions): Scanner {
   const cache = createFactsCache({ root, cacheFile, aliases: readAliases(root) });
-  return { root, scan: async () => scanOnce(root, cache) };
+  let last: Promise<unknown> | undefined;
+  return {
+    root,
+    scan() {
+      const before = last?.catch(() => {});
+      const scan = before ? before.then(() => inSlices(scanOnce(root, cache))) : inSlices(scanOnce(root, cache));
+      const mine = scan.finally(() => {
+        if (last === mine) last = undefined;
+      });
+      return (last = mine);
+    },
+  };
 }
 
 export function scanWorkspace(options: ScannerOptions): Promise<Scan> {
@@ -134,31 +148,58 @@ interface Walk {
   resolved: Map<string, string | undefined>;
 }
 
-function scanOnce(root: string, cache: FactsCache): Scan {
+/** The longest that a scan holds the event loop, but for the file that is read then. */
+const SLICE_MS = 10;
+
+async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
+  for (let since = performance.now(); ;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (performance.now() - since < SLICE_MS) continue;
+    await new Promise((resolve) => setImmediate(resolve));
+    since = performance.now();
+  }
+}
+
+/** Stops behind each file. */
+function* scanOnce(root: string, cache: FactsCache): Generator<void, Scan> {
   const walk: Walk = { root, cache, files: {}, links: {}, resolved: new Map() };
   const agents: ScannedAgent[] = [];
   const places = listAgentPlaces(root);
   for (const { name, file } of places.entries) {
     if (!readInto(walk, file, 'full')) continue;
-    agents.push({ name, file, modules: listModules(walk, file), texts: readAgentTexts(root, posix.dirname(file)) });
+    agents.push({
+      name,
+      file,
+      modules: yield* listModules(walk, file),
+      texts: readAgentTexts(root, posix.dirname(file)),
+    });
+    yield;
   }
   const { workflowFiles, unplaced } = listWorkflowFiles(root);
-  const workflows = workflowFiles.flatMap((file) => scanWorkflows(walk, file));
+  const workflows: ScannedWorkflow[] = [];
+  for (const file of workflowFiles) {
+    workflows.push(...(yield* scanWorkflows(walk, file)));
+    yield;
+  }
   // By name, as the agents are. Of two with one name, the one whose file has it is first.
   const owners = new Set(workflows.filter(({ name, file }) => name === workflowFileName(file)));
   workflows.sort((a, b) =>
     a.name !== b.name ? (a.name < b.name ? -1 : 1) : Number(owners.has(b)) - Number(owners.has(a)),
   );
-  for (const file of unplaced) readInto(walk, file, 'imports');
+  for (const file of unplaced) {
+    readInto(walk, file, 'imports');
+    yield;
+  }
   const configSchema = readInto(walk, CONFIG_SCHEMA, 'full') && {
     file: CONFIG_SCHEMA,
-    modules: listModules(walk, CONFIG_SCHEMA),
+    modules: yield* listModules(walk, CONFIG_SCHEMA),
   };
   // What it says is for who loads it; a problem in it is reported there.
   const hasTables = findFile(join(root, DATABASE_SCHEMA)) !== undefined;
-  const guardrails = scanDeclared(walk, GUARDRAILS);
-  const connections = scanDeclared(walk, CONNECTIONS);
-  const scorers = scanDeclared(walk, SCORERS);
+  const guardrails = yield* scanDeclared(walk, GUARDRAILS);
+  const connections = yield* scanDeclared(walk, CONNECTIONS);
+  const scorers = yield* scanDeclared(walk, SCORERS);
   cache.save();
   const { files, links } = walk;
   return {
@@ -179,14 +220,19 @@ function scanOnce(root: string, cache: FactsCache): Scan {
   };
 }
 
-function scanDeclared(walk: Walk, declared: Declared): { entries: ScannedEntry[]; misplaced: string[] } {
+function* scanDeclared(
+  walk: Walk,
+  declared: Declared,
+): Generator<void, { entries: ScannedEntry[]; misplaced: string[] }> {
   const all = declared.folders.flatMap((folder) => listTree(walk.root, folder));
   const named = all.filter((file) => declared.named.test(file));
-  const entries = named.flatMap((file) => {
+  const entries: ScannedEntry[] = [];
+  for (const file of named) {
     const name = declared.file.exec(file)?.[1];
-    if (name === undefined || !readInto(walk, file, 'full')) return [];
-    return [{ name, file, modules: listModules(walk, file) }];
-  });
+    if (name === undefined || !readInto(walk, file, 'full')) continue;
+    entries.push({ name, file, modules: yield* listModules(walk, file) });
+    yield;
+  }
   entries.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   return { entries, misplaced: named.filter((file) => !declared.file.test(file)) };
 }
@@ -199,10 +245,10 @@ function listWorkflowFiles(root: string): { workflowFiles: string[]; unplaced: s
 }
 
 /** The workflows of a file; of one that holds none an entry all the same, so that it is seen. */
-function scanWorkflows(walk: Walk, file: string): ScannedWorkflow[] {
+function* scanWorkflows(walk: Walk, file: string): Generator<void, ScannedWorkflow[]> {
   const facts = readInto(walk, file, 'full');
   if (!facts) return [];
-  const modules = listModules(walk, file);
+  const modules = yield* listModules(walk, file);
   const exported = facts.workflows.filter((one): one is Exported => one.exportName !== null);
   const names = nameWorkflows(
     file,
@@ -224,7 +270,7 @@ function scanWorkflows(walk: Walk, file: string): ScannedWorkflow[] {
   const own = workflowFileName(file) ?? '';
   const entries =
     exported.length === 0 ? [toEntry(own)] : exported.map((one) => toEntry(names.get(one.exportName) ?? own, one));
-  readReached(walk, file);
+  yield* readReached(walk, file);
   return entries;
 }
 
@@ -244,7 +290,7 @@ function readInto(walk: Walk, file: string, depth: 'imports' | 'full'): FileFact
   return facts;
 }
 
-function listModules(walk: Walk, entry: string): string[] {
+function* listModules(walk: Walk, entry: string): Generator<void, string[]> {
   const seen = new Set([entry]);
   for (const file of seen) {
     const facts = walk.files[file] ?? readInto(walk, file, 'imports');
@@ -252,17 +298,19 @@ function listModules(walk: Walk, entry: string): string[] {
       const module = resolveModule(walk, file, specifier);
       if (module) seen.add(module);
     }
+    yield;
   }
   seen.delete(entry);
   return [...seen];
 }
 
 /** A body may call into these modules, so what their functions do has to be known: their imports alone are not enough. */
-function readReached(walk: Walk, file: string): void {
-  listReached(file, {
+function* readReached(walk: Walk, file: string): Generator<void, void> {
+  const reached = walkReached(file, {
     read: (module) => readInto(walk, module, 'full'),
     resolve: (importer, specifier) => resolveModule(walk, importer, specifier),
   });
+  while (!reached.next().done) yield;
 }
 
 function resolveModule({ root, resolved, links }: Walk, importer: string, specifier: string): string | undefined {

@@ -31,6 +31,33 @@ describe('a scan', () => {
     expect(workflows.map(({ name }) => name)).toEqual(['0', 'a', 'a-2', 'b']);
   });
 
+  it('leaves the event loop to others, and scans that overlap come one after the other', async () => {
+    // All of one entry: a module imports the next one, and calls it.
+    const rest = Array.from({ length: 20 }, (_, n) => step(`step${n}`)).join('');
+    const module = (n: number) =>
+      `import { f${n + 1} } from './m${n + 1}.ts';\nexport const f${n} = () => f${n + 1}();\n${rest}`;
+    const modules = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`lib/m${n}.ts`, module(n)]));
+    const main = `import { f0 } from '../lib/m0.ts';\nexport async function main() {\n  'use workflow';\n  f0();\n}\n`;
+    const root = createWorkspace({ ...modules, 'workflows/main.workflow.ts': main });
+    const scanner = createScanner({ root });
+    const ended: string[] = [];
+    let turns = 0;
+    const first = scanner.scan().finally(() => ended.push('first'));
+    writeFile(root, 'workflows/added.workflow.ts', workflow('run'));
+    const others = ['second', 'third'].map((name) => scanner.scan().finally(() => ended.push(name)));
+    while (ended.length < 1) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns += 1;
+    }
+    expect(turns).toBeGreaterThan(3);
+    const [second, third] = await Promise.all(others);
+    expect(ended).toEqual(['first', 'second', 'third']);
+    expect((await first).workflows.map(({ name }) => name)).toContain('main');
+    expect(second?.workflows.map(({ name }) => name)).toEqual(['added', 'main']);
+    expect(Object.keys(second?.files ?? {})).toHaveLength(62);
+    expect(third).toEqual(second);
+  });
+
   it('sees a file that was added, changed or removed since', async () => {
     const root = createWorkspace({ 'workflows/a.workflow.ts': workflow('first') });
     const scanner = createScanner({ root, cacheFile: cacheOf(root) });

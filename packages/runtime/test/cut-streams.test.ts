@@ -156,6 +156,7 @@ test('credentials end by the clock, and a key whose change no one heard of when 
     requireKey: async (id) => {
       if (revoked.has(id)) throw new BoxError('unauthorized', 'It is revoked.');
       if (id === 'away') throw new BoxError('store_unavailable', 'Away.');
+      return { agents: [], workflows: [] };
     },
   });
   const [byTime, byKey, away] = [

@@ -8,6 +8,7 @@ import type { Strategy } from '../src/auth/strategy.ts';
 import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { createHook } from '../src/engine/primitives/hook.ts';
 import { publish } from '../src/engine/primitives/publish.ts';
+import { createMemoryKv } from '../src/stores/kv-memory.ts';
 import { createEvents } from '../src/events/events.ts';
 import { createStreamLimits } from '../src/auth/stream-limits.ts';
 import { bothServers, createCluster, WITHOUT_LOOKS } from './_cluster.ts';
@@ -349,6 +350,19 @@ test('of the streams of a box some are left to those who operate it, whatever it
   expect(() => limits.enter({ id: 's', kind: 'person', by: 'identity token' })).toThrow(/the most it may have/);
 });
 
+test('of the streams of a box an application leaves some to others, however many users and keys it has', () => {
+  const limits = createStreamLimits({ perBox: 8, forPeople: 2 });
+  const user = (id: string, client: string) => ({ id, client, kind: 'user', by: 'user token' }) as const;
+  const leave = ['a', 'b', 'c', 'd'].map((id) => limits.enter(user(id, 'shop')));
+  for (const caller of [user('e', 'shop'), { id: 'k', client: 'shop', kind: 'key', by: 'key' } as const])
+    expect(() => limits.enter(caller)).toThrow('The application "shop" has 4 event streams open');
+  for (const id of ['f', 'g']) limits.enter(user(id, 'desk'));
+  expect(() => limits.enter(user('h', 'desk'))).toThrow('This box has 6 event streams open');
+  leave[0]?.();
+  leave[0]?.();
+  limits.enter(user('e', 'shop'));
+});
+
 describe('the stream of a key and of its users', () => {
   const openKeys = async () => {
     const box = await boxes.open({ ...PROGRAM, options: { host: 'image', strategy: operatorToken('operator') } });
@@ -408,6 +422,48 @@ describe('the stream of a key and of its users', () => {
       expect(new Set(streams[n]?.events().map(({ data }) => data.runId))).toEqual(new Set([runId]));
     }
   });
+
+  test.each(['one replica', 'two replicas'])(
+    'ends when its key is revoked or has lost a grant, and has nothing of that from then on, with %s',
+    async (how) => {
+      const kv = createMemoryKv();
+      const options = { host: 'image', strategy: operatorToken('operator'), kv } as const;
+      const box = await boxes.open({ ...PROGRAM, options });
+      const other = how === 'one replica' ? box : await boxes.open({ ...PROGRAM, options });
+      const as = (token: string) => ({ authorization: `Bearer ${token}` });
+      const given = { name: 'shop', users: true, grants: { agents: [], workflows: ['state', 'ask'] } };
+      const make = async () => (await call<ApiKey>(box, 'POST /api/keys', given, as('operator'))).body;
+      const [key, gone] = [await make(), await make()];
+      const ada = as(await signUserToken(key, { sub: 'ada' }));
+      const url = await box.listen();
+      const openAs = (headers: Record<string, string>, query = '') => listen(url, { headers, query });
+      const [ofKey, ofAda, ofGone] = [await openAs(as(key.value)), await openAs(ada), await openAs(as(gone.value))];
+      const asked = await begin(box, 'ask', as(key.value));
+      await until(() => ofKey.says(asked).includes('run.waiting waiting'));
+      const since = ofKey.events().at(-1)?.id ?? '';
+      await call(
+        other,
+        `PATCH /api/keys/${key.id}`,
+        { grants: { workflows: ['state', 'ask', 'echo'] } },
+        as('operator'),
+      );
+      await call(other, `POST /api/keys/${gone.id}/revoke`, {}, as('operator'));
+      await until(() => ofGone.isOver());
+      expect(ofGone.text()).toContain('event: auth_expired');
+      // More of them end nothing.
+      expect([ofKey.isOver(), ofAda.isOver()]).toEqual([false, false]);
+      await call(other, `PATCH /api/keys/${key.id}`, { grants: { workflows: ['state'] } }, as('operator'));
+      await until(() => ofKey.isOver() && ofAda.isOver());
+      expect(ofKey.text()).not.toContain('auth_expired');
+      const again = await openAs(as(key.value), `?lastEventId=${since}`);
+      await call(box, `POST /api/runs/${asked}/cancel`, {}, as('operator'));
+      const runId = await begin(box, 'state', as(key.value));
+      await until(() => again.says(runId).includes('run.ended completed'));
+      expect(again.says(asked)).toEqual([]);
+      expect(ofKey.says(asked)).not.toContain('run.ended cancelled');
+      expect(ofKey.text()).toMatch(/retry: 1000\n\n$/);
+    },
+  );
 
   test('is one of 20 of the caller, and counts as no stream of a run', async () => {
     const { url, callers } = await openKeys();

@@ -93,6 +93,25 @@ describe('requests in a minute', () => {
     expect(await countAdmitted([limiter], limited, 20)).toBeGreaterThanOrEqual(4);
   });
 
+  test('that one stands for are admitted together or not at all, and once there is room', async () => {
+    const [limiter] = openReplicas(1);
+    const [limited, other] = [limitedTo({ requestsPerMinute: 10 }), limitedTo({ requestsPerMinute: 8 })];
+    const ask = async (count: number, who = [limited]) => {
+      await limiter.admit(who);
+      await limiter.admitAs(who, count);
+    };
+    await expect(ask(11)).rejects.toMatchObject({ code: 'invalid_request' });
+    await expect(ask(9, [limited, other])).rejects.toMatchObject({ code: 'invalid_request' });
+    expect((await limiter.read(limited)).requests).toBe(0);
+    await ask(4);
+    const refused = await ask(10).catch((error: unknown) => error as { details: { retryAfter: number } });
+    if (!refused) throw new Error('It was admitted.');
+    expect((await limiter.read(limited)).requests).toBe(4);
+    now += refused.details.retryAfter * 1_000;
+    await ask(10);
+    expect((await limiter.read(limited)).requests).toBe(10);
+  });
+
   test('are counted by each replica for itself while the store is away', async () => {
     const away: KeyValueStore = createMemoryKv();
     await away.close();

@@ -4,6 +4,7 @@ import { createClient } from '../src/client.ts';
 import { isMatch } from '../src/engine/events.ts';
 import type { Why } from '../src/runs/why.ts';
 import { createMemoryKv } from '../src/stores/kv-memory.ts';
+import { FatalError } from '../src/engine/errors.ts';
 import { svc } from '../src/svc.ts';
 import { describeOnBoth } from './_both.ts';
 import { call, finish, getRun, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
@@ -56,6 +57,19 @@ const waiting = async (box: TestBox, input: Row = {}, name = 'waiter') => {
   await untilStatus(box, runId, 'waiting');
   return runId;
 };
+const createGate = () => {
+  const gate = { open: () => {}, opened: Promise.resolve() };
+  gate.opened = new Promise((resolve) => (gate.open = resolve));
+  return gate;
+};
+const makeKey = async (dev: TestBox, name: string, workflows: string[]): Promise<Record<string, string>> => {
+  const given = { name, grants: { agents: [], workflows } };
+  return { authorization: `Bearer ${(await call<{ value: string }>(dev, 'POST /api/keys', given)).body.value}` };
+};
+const untilOwn = (box: TestBox, runId: string, who: Record<string, string>, status: string): Promise<void> =>
+  until(
+    async () => (await call<{ status: string }>(box, `GET /api/runs/${runId}`, undefined, who)).body.status === status,
+  );
 /** What the run that delivered an event came to. */
 async function delivered(box: TestBox, { runId, triggerId }: Sent): Promise<Row> {
   let id = runId;
@@ -243,15 +257,10 @@ test('a key reaches runs of its own alone, and starts what it is granted', async
   const kv = createMemoryKv();
   const dev = await boxes.open({ options: { kv } });
   const image = await boxes.open({ ...PROGRAM, options: { host: 'image', kv } });
-  const makeKey = async (name: string, workflows: string[]) => ({
-    authorization: `Bearer ${
-      (await call<{ value: string }>(dev, 'POST /api/keys', { name, grants: { agents: [], workflows } })).body.value
-    }`,
-  });
   const [one, two, none] = [
-    await makeKey('one', ['waiter', 'ship']),
-    await makeKey('two', ['waiter']),
-    await makeKey('none', []),
+    await makeKey(dev, 'one', ['waiter', 'ship']),
+    await makeKey(dev, 'two', ['waiter']),
+    await makeKey(dev, 'none', []),
   ];
   const begin = async (who: Record<string, string>) =>
     (await call<{ runId: string }>(image, 'POST /api/workflows/waiter/start', {}, who)).body.runId;
@@ -267,6 +276,95 @@ test('a key reaches runs of its own alone, and starts what it is granted', async
   await send(image, 'order.paid', { n: 2 }, one);
   await until(async () => (await statusOf(mine, one)) === 'completed');
   expect(await image.journal.listRuns({ name: 'ship' }, { limit: 10 })).toHaveLength(1);
+});
+
+test('of one caller waits for none of another, and those of one caller have their order', async () => {
+  const kv = createMemoryKv();
+  const dev = await boxes.open({ options: { kv } });
+  const gate = createGate();
+  const slow = {
+    run: async () => 1,
+    inputSchema: z.unknown().refine(() => gate.opened.then(() => true)),
+    on: { event: 'order.paid' },
+  };
+  const image = await boxes.open({ workflows: { ...PROGRAM.workflows, slow }, options: { host: 'image', kv } });
+  const [one, two] = [await makeKey(dev, 'one', ['waiter', 'slow']), await makeKey(dev, 'two', ['waiter'])];
+  const begin = async () =>
+    (await call<{ runId: string }>(image, 'POST /api/workflows/waiter/start', {}, two)).body.runId;
+  const runId = await begin();
+  await untilOwn(image, runId, two, 'waiting');
+  await send(image, 'order.paid', { n: 1 }, one);
+  const second = await send(image, 'order.paid', { n: 2 }, one);
+  expect(second.body).toMatchObject({ runId: null });
+  const sent = await send(image, 'order.paid', { n: 3 }, two);
+  expect(sent.body.runId).not.toBeNull();
+  await untilOwn(image, runId, two, 'completed');
+  gate.open();
+  await until(async () => (await image.journal.listRuns({ name: 'slow' }, { limit: 10 })).length === 2);
+});
+
+test('of a caller reads no wait of another', async () => {
+  const kv = createMemoryKv();
+  const dev = await boxes.open({ options: { kv } });
+  const image = await boxes.open({ ...PROGRAM, options: { host: 'image', kv } });
+  const [one, two] = [await makeKey(dev, 'one', ['waiter']), await makeKey(dev, 'two', ['waiter'])];
+  const items = Array.from({ length: 210 }, () => ({ input: {} }));
+  const { body } = await call<{ items: { runId: string }[] }>(
+    image,
+    'POST /api/workflows/waiter/start-many',
+    { items },
+    one,
+  );
+  for (const { runId } of body.items) await untilOwn(image, runId, one, 'waiting');
+  const { runId } = (await send(image, 'order.paid', { n: 1 }, two)).body;
+  await image.engine.wait(String(runId), 10_000);
+  // A step for each page of waits that is read.
+  expect(
+    (await image.journal.getRecords(String(runId))).filter(({ kind, event }) => kind === 'step' && event === 'done'),
+  ).toHaveLength(1);
+});
+
+describeOnBoth(boxes, 'the run that delivers an event', (open) => {
+  test('is retried where it failed, and gives each receiver the event once', async () => {
+    const box = await open(PROGRAM);
+    const runId = await waiting(box);
+    const { hooks } = box.journal;
+    const { listOpen } = hooks;
+    hooks.listOpen = () => Promise.reject(new FatalError('The store has lost its table.'));
+    const sent = (await send(box, 'order.paid', { n: 4 })).body;
+    expect(await finish(box, String(sent.runId))).toMatchObject({ status: 'failed' });
+    hooks.listOpen = listOpen;
+    const retry = (from: string) => call<Sent & { code: string }>(box, `POST /api/runs/${sent.runId}/retry`, { from });
+    expect(await retry('start')).toMatchObject({ status: 409, body: { code: 'run_not_retryable' } });
+    const { status, body } = await retry('failed-step');
+    expect(status).toBe(202);
+    expect(await delivered(box, body)).toMatchObject({ resumed: 1, started: [{ status: 'started' }] });
+    expect((await finish(box, runId)).output).toEqual({ id: sent.id, payload: { n: 4 } });
+    expect(await runsOf(box, 'ship')).toHaveLength(1);
+    const again = await call<Sent>(box, `POST /api/runs/${String(body.runId)}/retry`, {});
+    await delivered(box, again.body);
+    expect(await runsOf(box, 'ship')).toHaveLength(1);
+  });
+
+  test('is retried after a cancel, and goes on behind what it had started', async () => {
+    const gate = createGate();
+    const zlow = {
+      run: async () => 1,
+      inputSchema: z.unknown().refine(() => gate.opened.then(() => true)),
+      on: { event: 'order.paid' },
+    };
+    const box = await open({ workflows: { ...PROGRAM.workflows, zlow } });
+    const runId = await waiting(box);
+    const sent = (await send(box, 'order.paid', { n: 4 })).body;
+    await until(async () => (await runsOf(box, 'ship')).length === 1);
+    await call(box, `POST /api/runs/${sent.runId}/cancel`, {});
+    gate.open();
+    await untilStatus(box, String(sent.runId), 'cancelled');
+    const retried = (await call<Sent>(box, `POST /api/runs/${sent.runId}/retry`, {})).body;
+    expect(await delivered(box, retried)).toMatchObject({ resumed: 1 });
+    expect((await finish(box, runId)).output).toEqual({ id: sent.id, payload: { n: 4 } });
+    expect([await runsOf(box, 'ship'), await runsOf(box, 'zlow')].map(({ length }) => length)).toEqual([1, 1]);
+  });
 });
 
 test('code of one client sends another event than that of another, whatever both are called', async () => {

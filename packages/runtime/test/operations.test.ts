@@ -28,7 +28,7 @@ function open() {
   const app = createApp({ log: createLog({ level: 'silent', write: () => {} }) });
   const activity = { record: async () => {}, findAsker: async () => undefined };
   const rooms = { activity } as unknown as Rooms;
-  const watch = createCredentialWatch({ requireKey: async () => {} });
+  const watch = createCredentialWatch({ requireKey: async () => ({ agents: [], workflows: [] }) });
   mountOperations(app, [rename], { rooms, auth: { authenticate: async () => OWNER }, watch, streams: watch });
   mountFallback(app, []);
   return async (path: string, body: unknown) => app.request(path, json(body, { method: 'PUT' }));

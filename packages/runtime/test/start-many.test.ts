@@ -223,6 +223,36 @@ test('a key starts what it is granted, and the keys of two callers never meet', 
   expect(JSON.stringify(theirs)).not.toContain(String(mine.items[0]?.runId));
 });
 
+test('each start is a request of the limits of a key, and the list that is above them is refused as a whole', async () => {
+  const kv = createMemoryKv();
+  const dev = await boxes.open({ options: { kv } });
+  const image = await boxes.open({ ...PROGRAM, options: { host: 'image', kv } });
+  const given = { name: 'shop', grants: { agents: [], workflows: ['echo'] }, limits: { requestsPerMinute: 10 } };
+  const key = (await call<{ id: string; value: string }>(dev, 'POST /api/keys', given)).body;
+  const as = { authorization: `Bearer ${key.value}` };
+  const list = (length: number) => Array.from({ length }, (_, n) => ({ input: { n } }));
+  const used = async () => (await call<{ requests: number }>(dev, `GET /api/usage/key/${key.id}`)).body.requests;
+  const asked = await call<{ code: string; details: object }>(
+    image,
+    'POST /api/workflows/echo/start-many',
+    { items: list(11) },
+    as,
+  );
+  expect(asked).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_request', details: { limit: 'requestsPerMinute', value: 10 } },
+  });
+  expect((await startMany(image, 'echo', list(8), as)).body).toMatchObject({ started: 8 });
+  expect(await used()).toBe(8);
+  const refused = await image.request('/api/workflows/echo/start-many', json({ items: list(3) }, { headers: as }));
+  expect([refused.status, await refused.json()]).toMatchObject([429, { code: 'rate_limited' }]);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await image.journal.listRuns({ name: 'echo' }, { limit: 20 })).toHaveLength(8);
+  expect(await used()).toBe(8);
+  expect((await startMany(image, 'echo', list(2), as)).body).toMatchObject({ started: 2 });
+  expect(await startMany(image, 'echo', list(1), as)).toMatchObject({ status: 429 });
+});
+
 test('the typed client answers a run of each, and what refused the others', async () => {
   const box = await boxes.open(PROGRAM);
   const client = createClient({ baseUrl: await box.listen() });

@@ -299,6 +299,58 @@ describe('why a run does not go on', () => {
     expect(why.summary).toMatch(/^The run was cancelled at [\d-]+T[\d:.]+Z by "owner"\.$/);
   });
 
+  test('a run that was cancelled with others that match', async () => {
+    const box = await boxes.open({ workflows: { work: { run: async () => createHook() } } });
+    const { runId = '' } = await explainIn(box, 'work', 'waiting');
+    expect((await call(box, 'POST /api/runs/cancel', { name: 'work' })).body).toMatchObject({ done: 1 });
+    expect((await explain(box, runId ?? '')).summary).toMatch(/^The run was cancelled at [^ ]+ by "owner"\.$/);
+    const { body } = await call<{ items: unknown[] }>(box, `GET /api/activity?operation=runs.cancel&target=${runId}`);
+    expect(body.items).toMatchObject([{ target: { id: runId }, actor: { name: 'owner' } }]);
+  });
+
+  test('a run that went with the one above it', async () => {
+    const box = await boxes.open({
+      workflows: {
+        top: { run: async () => svc.workflows.startAndWait('middle', {}) },
+        middle: { run: async () => svc.workflows.startAndWait('work', {}) },
+        work: { run: async () => createHook() },
+        ends: {
+          run: async () => {
+            await svc.workflows.start('work', {}, { parentClosePolicy: 'cancel' });
+            return 'done';
+          },
+        },
+      },
+    });
+    const only = async (name: string) => {
+      const list = async () =>
+        (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=${name}`)).body.items;
+      await until(async () => (await list()).length === 1);
+      return (await list())[0]?.runId ?? '';
+    };
+    const top = await startWorkflow(box, 'top', {});
+    const work = await only('work');
+    await untilStatus(box, work, 'waiting');
+    const middle = await only('middle');
+    await call(box, `POST /api/runs/${top}/cancel`, {});
+    await untilStatus(box, work, 'cancelled');
+    const why = await explain(box, work);
+    expect(why.summary).toMatch(
+      new RegExp(
+        `^The run was cancelled at [^ ]+ with run ${middle}, which has started it and was cancelled by "owner"\\.$`,
+      ),
+    );
+    expect(why.reasons[0]).toMatchObject({ code: 'cancelled', runId: middle });
+    const ends = await startWorkflow(box, 'ends', {});
+    await untilStatus(box, ends, 'completed');
+    const { body } = await call<{ items: { runId: string }[] }>(box, `GET /api/runs?parent=${ends}`);
+    const child = body.items[0]?.runId ?? '';
+    await untilStatus(box, child, 'cancelled');
+    expect((await explain(box, child)).summary).toMatch(
+      new RegExp(`^The run was cancelled at [^ ]+ with run ${ends}, which has started it and has ended\\.$`),
+    );
+  });
+
   test('there is no such run', async () => {
     const box = await boxes.open();
     expect(await call(box, 'GET /api/runs/nope/why')).toMatchObject({ status: 404, body: { code: 'run_not_found' } });

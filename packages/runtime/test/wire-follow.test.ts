@@ -173,6 +173,10 @@ describe.each(EACH)('a streamed request on %s that is sent again under its key w
     await until(() => reader.text().includes('two'));
     const stop = { method: 'DELETE', headers: { 'x-api-key': 'any' } };
     expect((await box.request('/agui/v1/agents/helper/stopped/stream', stop)).status).toBe(204);
+    const { items } = (await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?status=cancelled')).body;
+    expect((await call<{ summary: string }>(box, `GET /api/runs/${items[0]?.runId}/why`)).body.summary).toMatch(
+      /^The run was cancelled at [^ ]+ by "owner"\.$/,
+    );
     await reader.ended;
     expect(reader.raw()).toContain('run_cancelled');
     expect(reader.text()).not.toContain('ten');

@@ -1,14 +1,20 @@
 import { BoxError } from '../errors.ts';
-import type { Caller } from './caller.ts';
+import { COMES_BACK } from '../http/expiry.ts';
+import { isGranted } from './caller.ts';
+import type { Caller, Granted, Grants } from './caller.ts';
 
 /** What lets callers in, watched for as long as something is open for them. */
 export interface CredentialWatch {
   /** From here on, until it is left. */
-  enter(caller: Pick<Caller, 'keyId' | 'expiresAt' | 'name'>): Watched;
+  enter(caller: WatchedCaller): Watched;
+  /** The same, and it aborts with `COMES_BACK` as its reason once the key grants less of what the caller was granted. */
+  enterGranted(caller: WatchedCaller & Pick<Caller, 'grants'>): Watched;
   /** The key has changed: it is looked at now. */
   changed(keyId: string): void;
   close(): void;
 }
+
+type WatchedCaller = Pick<Caller, 'keyId' | 'expiresAt' | 'name'>;
 
 /** What a stream is watched by from before it is begun. */
 export interface StreamWatch {
@@ -27,8 +33,8 @@ export function unwatched(): Watched {
 }
 
 export interface CredentialWatchOptions {
-  /** Throws `unauthorized` when it is revoked or expired, or there is none. */
-  requireKey(keyId: string): Promise<void>;
+  /** What it grants. Throws `unauthorized` when it is revoked or expired, or there is none. */
+  requireKey(keyId: string): Promise<Grants>;
   now?: () => number;
 }
 
@@ -39,7 +45,9 @@ export function createCredentialWatch({ requireKey, now = Date.now }: Credential
 
   const check = async (keyId: string): Promise<void> => {
     try {
-      await requireKey(keyId);
+      const grants = await requireKey(keyId);
+      for (const entry of open)
+        if (entry.keyId === keyId && entry.grants && hasLost(entry.grants, grants)) entry.end.abort(COMES_BACK);
     } catch (error) {
       // While the store is away no key has ended.
       if (!(error instanceof BoxError) || error.code !== 'unauthorized') return;
@@ -55,21 +63,23 @@ export function createCredentialWatch({ requireKey, now = Date.now }: Credential
     clearInterval(timer);
     timer = undefined;
   };
+  const enter = ({ keyId, expiresAt, name }: WatchedCaller, grants?: Grants): Watched => {
+    if (keyId === undefined && expiresAt === undefined) return unwatched();
+    const entry: Entry = { keyId, expiresAt: expiresAt ?? Infinity, name, grants, end: new AbortController() };
+    open.add(entry);
+    timer ??= setInterval(look, EVERY_MS);
+    timer.unref();
+    return {
+      signal: entry.end.signal,
+      leave() {
+        open.delete(entry);
+        if (open.size === 0) stop();
+      },
+    };
+  };
   return {
-    enter({ keyId, expiresAt, name }) {
-      if (keyId === undefined && expiresAt === undefined) return unwatched();
-      const entry: Entry = { keyId, expiresAt: expiresAt ?? Infinity, name, end: new AbortController() };
-      open.add(entry);
-      timer ??= setInterval(look, EVERY_MS);
-      timer.unref();
-      return {
-        signal: entry.end.signal,
-        leave() {
-          open.delete(entry);
-          if (open.size === 0) stop();
-        },
-      };
-    },
+    enter: (caller) => enter(caller),
+    enterGranted: (caller) => enter(caller, caller.grants),
     changed(keyId) {
       for (const entry of open) if (entry.keyId === keyId) return void check(keyId);
     },
@@ -88,7 +98,18 @@ interface Entry {
   keyId: string | undefined;
   expiresAt: number;
   name: string;
+  /** What is to stay granted. */
+  grants: Grants | undefined;
   end: AbortController;
+}
+
+function hasLost(had: Grants, has: Grants): boolean {
+  const isLost = (what: keyof Grants): boolean => {
+    const granted: Granted = had[what];
+    if (granted === 'all') return has[what] !== 'all';
+    return granted.some((name) => !isGranted({ grants: has }, what, name));
+  };
+  return isLost('agents') || isLost('workflows');
 }
 
 function expired(name: string): BoxError {

@@ -5,7 +5,7 @@ import type { StreamWatch } from './credential-watch.ts';
 /** How many long-lived streams are open at once. */
 export interface StreamLimits {
   /** Counts one more; answers how to give it back. Throws `too_many_streams`. */
-  enter(caller: Pick<Caller, 'id' | 'by'> & Partial<Pick<Caller, 'kind'>>): () => void;
+  enter(caller: Pick<Caller, 'id' | 'by'> & Partial<Pick<Caller, 'kind' | 'client'>>): () => void;
 }
 
 type PerCaller = Record<Caller['by'], number>;
@@ -32,6 +32,8 @@ export interface StreamLimitsOptions {
   perBox: number;
   /** Of these, how many keys and their users leave to those who operate the box. Default 0. */
   forPeople?: number;
+  /** How many an application may have, its keys and their users together. Default: two thirds of those that are not for people. */
+  perClient?: number;
   /** Default: those of streams that stay open. */
   perCaller?: PerCaller;
   /** What a sentence calls them. Default `event streams`. */
@@ -40,27 +42,31 @@ export interface StreamLimitsOptions {
 
 export function createStreamLimits(options: StreamLimitsOptions): StreamLimits {
   const { perBox, forPeople = 0, perCaller = PER_CALLER, what = 'event streams' } = options;
-  const open = new Map<string, number>();
-  let all = 0;
+  const perClient = options.perClient ?? Math.floor(((perBox - forPeople) * 2) / 3);
+  const ofCaller = createCounter();
+  const ofClient = createCounter();
+  let ofBox = 0;
   return {
-    enter({ id: callerId, by, kind }) {
-      const own = open.get(callerId) ?? 0;
+    enter({ id: callerId, by, kind, client = null }) {
+      const own = ofCaller.get(callerId);
       // A user is one person, whatever credential it comes with.
       if (own >= perCaller[kind === 'user' ? 'user token' : by])
         throw tooMany(`This caller has ${own} ${what} open, the most one may have.`);
+      if (client !== null && ofClient.get(client) >= perClient)
+        throw tooMany(`The application "${client}" has ${perClient} ${what} open, the most one may have.`);
       const isPerson = kind !== 'user' && by !== 'key' && by !== 'user token';
-      if (all >= (isPerson ? perBox : perBox - forPeople))
-        throw tooMany(`This box has ${all} ${what} open, the most it may have.`);
-      open.set(callerId, own + 1);
-      all += 1;
+      if (ofBox >= (isPerson ? perBox : perBox - forPeople))
+        throw tooMany(`This box has ${ofBox} ${what} open, the most it may have.`);
+      ofCaller.add(callerId, 1);
+      if (client !== null) ofClient.add(client, 1);
+      ofBox += 1;
       let isGiven = false;
       return () => {
         if (isGiven) return;
         isGiven = true;
-        all -= 1;
-        const left = (open.get(callerId) ?? 1) - 1;
-        if (left > 0) open.set(callerId, left);
-        else open.delete(callerId);
+        ofBox -= 1;
+        ofCaller.add(callerId, -1);
+        if (client !== null) ofClient.add(client, -1);
       };
     },
   };
@@ -84,6 +90,18 @@ export function withLimits(watch: StreamWatch, limits: StreamLimits): StreamWatc
 }
 
 // --- internal ---
+
+function createCounter() {
+  const counts = new Map<string, number>();
+  return {
+    get: (id: string): number => counts.get(id) ?? 0,
+    add(id: string, more: number): void {
+      const count = (counts.get(id) ?? 0) + more;
+      if (count > 0) counts.set(id, count);
+      else counts.delete(id);
+    },
+  };
+}
 
 function tooMany(why: string): BoxError {
   return new BoxError('too_many_streams', `${why} Close one, or share it.`, { details: { retryAfter: 5 } });

@@ -19,6 +19,7 @@ import { DOCS_ROUTES, mountDocs } from '../openapi/docs.ts';
 import { mountOpenApi, OPENAPI_ROUTE } from '../openapi/route.ts';
 import { INBOUND_ROUTES, mountInbound } from '../triggers/routes.ts';
 import { INBOUND_PREFIX } from '../triggers/triggers.ts';
+import { cancelRun } from '../runs/control-operations.ts';
 import { mountRoot, ROOT_ROUTE } from '../http/root.ts';
 import { MCP_ERRORS, MCP_ROUTES, mountMcp } from '../mcp/routes.ts';
 import { splitRoute } from '../operations/define.ts';
@@ -116,8 +117,12 @@ export async function createRoutes(
     sessions: sessionStore,
     files: turnFiles,
     log,
-    cancel: async (runId) =>
-      (await engine.cancel(runId, new RunCancelledError('The turn was cancelled.')))?.outcome !== 'final',
+    async cancel(runId, caller) {
+      const result = await engine.cancel(runId, new RunCancelledError('The turn was cancelled.'));
+      const isCancelled = result !== undefined && result.outcome !== 'final';
+      if (isCancelled) await recordStop(rooms.activity, runId, caller);
+      return result?.outcome !== 'final';
+    },
     onDecided: (after, caller) => recordDecision(rooms.activity, after, caller),
   });
   mountAgui(app, { agents, prompts: rooms.prompts, threads, signThinking, log, authorize, streams });
@@ -169,6 +174,11 @@ async function recordDecision(activity: Activity, after: Approval, caller: Calle
   const askedBy = await activity.findAsker(after.runId).catch(() => undefined);
   const target = { id: after.approvalId };
   await activity.record({ operation: decideApproval.id, caller, source: 'chat', target, askedBy, after });
+}
+
+async function recordStop(activity: Activity, runId: string, caller: Caller): Promise<void> {
+  const askedBy = await activity.findAsker(runId).catch(() => undefined);
+  await activity.record({ operation: cancelRun.id, caller, source: 'chat', target: { id: runId }, askedBy });
 }
 
 /** The OpenAPI document of the box, written when it is first asked for: its own address is known only then. */

@@ -2,7 +2,7 @@ import type { RunRow } from './journal/run.ts';
 
 /** An event as whoever waited for it is given it. */
 export interface SentEvent<T = unknown> {
-  /** What its sender called it, or the id of the run that delivers it. */
+  /** What its sender called it, or one of the box. */
   id: string;
   name: string;
   payload: T;
@@ -14,7 +14,7 @@ export interface SentEvent<T = unknown> {
 export interface EventReceipt {
   id: string;
   name: string;
-  /** The run that delivers it; null: it waits for the event of this name before it. */
+  /** The run that delivers it; null: it waits for the event of its sender and name before it. */
   runId: string | null;
   /** Of one that waits, or has waited. */
   triggerId: string | null;
@@ -37,7 +37,7 @@ export function isEventName(name: unknown): name is string {
   return typeof name === 'string' && /^[a-z][\w.-]{0,99}$/i.test(name);
 }
 
-/** What the tokens of those begin with that wait for events of the name: no other name's do. */
+/** What the tokens of all begin with that wait for events of the name: no other name's do. */
 export function toEventScope(name: string): string {
   return `event:${name}:`;
 }

@@ -1,3 +1,4 @@
+import { RETRY_HINT } from './sse.ts';
 import type { Frames } from './sse.ts';
 
 /** What a stream is open by: its signal aborts once it is to end. */
@@ -6,11 +7,17 @@ export interface OpenBy {
   leave(): void;
 }
 
-/** A stream is open for as long as the credential it was opened with is good. `onEnd`: however it came to that. */
+/** The reason of an abort after which the reader may open the stream again, and is shown what it may see by then. */
+export const COMES_BACK = Symbol('comes back');
+
+/**
+ * A stream is open for as long as the credential it was opened with is good, and says so last; where the signal aborts
+ * with `COMES_BACK`, its reader is asked to come back. `onEnd`: however it came to that.
+ */
 export async function* untilExpired(frames: Frames, openBy: OpenBy, onEnd: () => void): Frames {
   try {
     const end = yield* untilAborted(frames, openBy.signal, onEnd);
-    if (end === 'aborted') yield AUTH_EXPIRED;
+    if (end === 'aborted') yield openBy.signal.reason === COMES_BACK ? RETRY_HINT : AUTH_EXPIRED;
   } finally {
     openBy.leave();
   }

@@ -68,8 +68,8 @@ export interface ApiKeys extends Speakers {
   verify(value: string): Promise<Caller>;
   /** Whether the box has made any, good or not. */
   hasAny(): Promise<boolean>;
-  /** Throws `unauthorized` when there is no such key, or it is revoked or expired. As it was at most 3 s ago. */
-  requireKey(id: string): Promise<void>;
+  /** What it grants. Throws `unauthorized` when there is no such key, or it is revoked or expired. As it was at most 3 s ago. */
+  requireKey(id: string): Promise<Grants>;
   /** The limits of the key of that id. Undefined: there is no such key. */
   findLimited(id: string): Promise<Limited | undefined>;
   /** Those of each user of the client. Undefined: it has no key that speaks for users. */
@@ -188,9 +188,8 @@ export function createApiKeys({
       return isUsed;
     },
     async requireKey(id) {
-      const row = await keys.find(id);
-      if (!row) throw unknownKey();
-      requireActive(row);
+      const { agents, workflows } = requireGood(await keys.find(id));
+      return { agents, workflows };
     },
     async findLimited(id) {
       const row = await keys.find(id);
@@ -210,6 +209,12 @@ export function createApiKeys({
 }
 
 // --- internal ---
+
+function requireGood(row: KeyRow | undefined): KeyRow {
+  if (!row) throw unknownKey();
+  requireActive(row);
+  return row;
+}
 
 const TOPIC = 'api-keys';
 const DAY_MS = 86_400_000;

@@ -18,6 +18,11 @@ import type { Unrecorded } from './unrecorded.ts';
 export interface Limiter {
   /** Counts a request. Throws `rate_limited`. */
   admit(limited: readonly Limited[]): Promise<void>;
+  /**
+   * A request that is admitted counts as so many. Throws `rate_limited`, and `invalid_request` for more than a limit ever
+   * admits; then it does not count at all, so that it passes later.
+   */
+  admitAs(limited: readonly Limited[], count: number): Promise<void>;
   /** A turn is about to begin. Throws `rate_limited` and `budget_exceeded`; else `leave` gives its places back. */
   enter(turnId: string, limited: readonly Limited[]): Promise<void>;
   /** A turn that waits is to go on, here or on another replica. Throws the same. */
@@ -140,6 +145,19 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
   return {
     async admit(limited) {
       for (const one of limited) await rates.admit(one);
+    },
+    async admitAs(limited, count) {
+      if (count === 1) return;
+      for (const [at, one] of limited.entries()) {
+        await rates.forget(one);
+        try {
+          await rates.admit(one, count);
+        } catch (error) {
+          const others = limited.map((other, n) => n !== at && rates.forget(other, n < at ? count : 1));
+          await Promise.all(others);
+          throw error;
+        }
+      }
     },
     async enter(turnId, limited) {
       await reserve(limited, { id: turnId });

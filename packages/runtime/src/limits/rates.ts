@@ -5,8 +5,13 @@ import type { Limited } from './limits.ts';
 
 /** How many requests there were in the last minute, over all replicas. */
 export interface Rates {
-  /** Counts one. Throws `rate_limited`, and then counts none. */
-  admit(limited: Limited): Promise<void>;
+  /**
+   * Counts `count`, default 1. Throws `rate_limited`, and `invalid_request` for more than the limit ever admits; then it
+   * counts none of them.
+   */
+  admit(limited: Limited, count?: number): Promise<void>;
+  /** Takes back what was counted. */
+  forget(limited: Limited, count?: number): Promise<void>;
   /** Of the last 60 seconds. */
   read(limited: Pick<Limited, 'id'>): Promise<number>;
 }
@@ -33,19 +38,28 @@ export function createRates(kv: Pick<KeyValueStore, 'increment' | 'get'>, now: (
   };
 
   return {
-    async admit({ id, name, limits: { requestsPerMinute: limit } }) {
+    async admit({ id, name, limits: { requestsPerMinute: limit } }, wanted = 1) {
       if (!limit) return;
+      if (wanted > limit) throw tooManyAtOnce(name, limit, wanted);
       const at = now();
       const known = full.get(id);
       if (known && known.trusted > at) throw tooManyRequests(name, limit, known.until - at);
       const minute = Math.floor(at / MINUTE_MS);
-      const [count, earlier] = await Promise.all([kv.increment(keyOf(id, minute), KEPT_MS), readBefore(id, minute)]);
+      const [count, earlier] = await Promise.all([
+        kv.increment(keyOf(id, minute), KEPT_MS, wanted),
+        readBefore(id, minute),
+      ]);
       if (count + earlier * shareOf(at) <= limit) return;
-      await kv.increment(keyOf(id, minute), KEPT_MS, -1);
+      await kv.increment(keyOf(id, minute), KEPT_MS, -wanted);
       // Others that are refused now are in the count, and go out of it.
-      const waitMs = waitFor({ limit, count: Math.min(count - 1, limit), earlier, at });
-      full.set(id, { until: at + waitMs, trusted: at + Math.min(waitMs, LONGEST_TRUST_MS) });
+      const waitMs = waitFor({ limit, count: Math.min(count - wanted, limit), earlier, at, wanted });
+      // There may be room for fewer.
+      if (wanted === 1) full.set(id, { until: at + waitMs, trusted: at + Math.min(waitMs, LONGEST_TRUST_MS) });
       throw tooManyRequests(name, limit, waitMs);
+    },
+    async forget({ id, limits: { requestsPerMinute: limit } }, wanted = 1) {
+      // In the minute that follows it is too late: then they count for what they are there.
+      if (limit) await kv.increment(keyOf(id, Math.floor(now() / MINUTE_MS)), KEPT_MS, -wanted);
     },
     async read({ id }) {
       const at = now();
@@ -69,13 +83,23 @@ function shareOf(at: number): number {
   return 1 - (at % MINUTE_MS) / MINUTE_MS;
 }
 
-/** Milliseconds until there is room for one more, if no other comes. */
-function waitFor({ limit, count, earlier, at }: { limit: number; count: number; earlier: number; at: number }): number {
+interface Counted {
+  limit: number;
+  /** Of this minute. */
+  count: number;
+  /** Of the minute before. */
+  earlier: number;
+  at: number;
+  wanted: number;
+}
+
+/** Milliseconds until there is room for as many as are wanted, if no other comes. */
+function waitFor({ limit, count, earlier, at, wanted }: Counted): number {
   const left = MINUTE_MS - (at % MINUTE_MS);
   const wait =
-    count + 1 <= limit
-      ? left - ((limit - count - 1) / earlier) * MINUTE_MS
-      : left + MINUTE_MS - ((limit - 1) / count) * MINUTE_MS;
+    count + wanted <= limit
+      ? left - ((limit - count - wanted) / earlier) * MINUTE_MS
+      : left + MINUTE_MS - ((limit - wanted) / count) * MINUTE_MS;
   return Math.max(1, Math.ceil(wait));
 }
 
@@ -84,4 +108,13 @@ function tooManyRequests(name: string, limit: number, waitMs: number): BoxError 
   return new BoxError('rate_limited', `${name} may send ${limit} requests a minute. Try again in ${retryAfter} s.`, {
     details: { limit: 'requestsPerMinute', value: limit, retryAfter },
   });
+}
+
+/** It does not pass later either. */
+function tooManyAtOnce(name: string, limit: number, wanted: number): BoxError {
+  return new BoxError(
+    'invalid_request',
+    `${name} may send ${limit} requests a minute, and these would be ${wanted}. Send them in several requests.`,
+    { details: { limit: 'requestsPerMinute', value: limit } },
+  );
 }

@@ -10,7 +10,20 @@ import { Filter, RUN_ID, toFilter } from './operations.ts';
 import type { FilterInput } from './operations.ts';
 import type { Runs } from './runs.ts';
 
-const operation = operationsOf<{ runs: Runs; workflows: Retries }>();
+/** What the activity log is to have of each run that was cancelled. */
+interface Cancelled {
+  findAsker(runId: string): Promise<string | undefined>;
+  record(entry: {
+    operation: string;
+    caller: CallContext['caller'];
+    source: CallContext['source'];
+    requestId?: string | undefined;
+    target: { id: string };
+    askedBy?: string | undefined;
+  }): Promise<void>;
+}
+
+const operation = operationsOf<{ activity: Cancelled; runs: Runs; workflows: Retries }>();
 
 const room = { tag: 'runs', kind: 'write', copilot: 'yes', output: BulkResult } as const;
 
@@ -39,13 +52,17 @@ export const cancelRuns = operation({
     // What has ended by itself is left alone.
     begun: ({ runs }, what) => reachedOf(what, async (runId) => (await runs.endOf(runId)) !== undefined),
   },
-  handle: ({ runs }, given, context) =>
+  handle: ({ activity, runs }, given, context) =>
     applyToAll(
       runs,
-      // A second cancel would end the clean-up of the first, which that of a run above may be: that is asked for one alone.
       toRequest(given, CANCELLABLE, {
         ...beginOf(context),
-        apply: (runId) => runs.cancel(runId, { waitMs: 0, isFirst: true }),
+        async apply(runId) {
+          const isCancelled = (await runs.endOf(runId)) === 'cancelled';
+          // A second cancel would end the clean-up of the first, which that of a run above may be: that is asked for one alone.
+          await runs.cancel(runId, { waitMs: 0, isFirst: true });
+          if (!isCancelled) await recordCancel(activity, runId, context);
+        },
       }),
     ),
 });
@@ -92,6 +109,16 @@ export const deleteRuns = operation({
 });
 
 // --- internal ---
+
+/** As that of one alone: so each of them says by whom it was cancelled. */
+async function recordCancel(
+  { findAsker, record }: Cancelled,
+  runId: string,
+  { caller, source, requestId }: CallContext,
+): Promise<void> {
+  const askedBy = await findAsker(runId).catch(() => undefined);
+  await record({ operation: 'runs.cancel', caller, source, requestId, target: { id: runId }, askedBy });
+}
 
 /** A key of each run, so that a request that is sent again starts none twice. */
 const toRetryKey = (runId: string): string => `all ${runId}`;

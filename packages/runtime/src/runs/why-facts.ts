@@ -64,6 +64,8 @@ export interface Facts {
   retriedBy: string | undefined;
   /** Who cancelled it. Absent: that is not known. */
   cancelledBy?: string | undefined;
+  /** The run above that it has gone with, as that was cancelled or, `hasEnded`, has ended otherwise. */
+  cancelledWith?: { runId: string; hasEnded: boolean } | undefined;
 }
 
 export async function readFacts(run: RunRow, sources: WhySources): Promise<Facts> {

@@ -70,7 +70,7 @@ function reason(code: Reason['code'], message: string, more: Partial<Reason> = {
   return { code, message, suggestion: '', ...more };
 }
 
-function toEnd({ run, retriedBy, lastFailure, cancelledBy }: Facts): Reason {
+function toEnd({ run, retriedBy, lastFailure, cancelledBy, cancelledWith }: Facts): Reason {
   const when = run.endedAt === null ? '' : ` at ${toIso(run.endedAt)}`;
   const error = toRunError(run.error);
   const again = retriedBy === undefined ? '' : ` Run ${retriedBy} repeats it.`;
@@ -79,8 +79,12 @@ function toEnd({ run, retriedBy, lastFailure, cancelledBy }: Facts): Reason {
     return reason('completed', `The run went on as run ${run.continuedTo}${when}.${again}`, { runId: run.continuedTo });
   if (run.status === 'completed') return reason('completed', `The run completed${when}.${again}`, more);
   const why = error ? `: ${end(error.message)}` : '.';
-  const by = cancelledBy === undefined ? why : ` by "${cancelledBy}".`;
-  if (run.status === 'cancelled') return reason('cancelled', `The run was cancelled${when}${by}${again}`, more);
+  if (run.status === 'cancelled') {
+    const by = cancelledBy === undefined ? '' : ` by "${cancelledBy}"`;
+    const how = cancelledWith ? `${sayWith(cancelledWith, by)}.` : by === '' ? why : `${by}.`;
+    const other = cancelledWith ? { runId: cancelledWith.runId } : {};
+    return reason('cancelled', `The run was cancelled${when}${how}${again}`, { ...other, ...more });
+  }
   const isStep = lastFailure?.event === 'failed' && toRunError(lastFailure.error)?.message === error?.message;
   const step = isStep ? lastFailure.stepId : undefined;
   const where = isStep ? ` in "${nameOfStep(lastFailure)}", after ${times(lastFailure.attempt, 'attempt')}` : '';
@@ -92,6 +96,11 @@ function toEnd({ run, retriedBy, lastFailure, cancelledBy }: Facts): Reason {
     ...(step ? { step } : {}),
     ...(place ? { at: place } : {}),
   });
+}
+
+function sayWith({ runId, hasEnded }: NonNullable<Facts['cancelledWith']>, by: string): string {
+  const above = ` with run ${runId}, which has started it`;
+  return hasEnded ? `${above} and has ended` : `${above} and was cancelled${by}`;
 }
 
 function retryHint(runId: string, isStep: boolean): string {

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Approval } from '../approvals/approval.ts';
 import type { QueuedStart } from '../engine/journal/queue.ts';
+import { readCancel } from '../engine/journal/cancel.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
+import { endOfTree, hasGoneAlong } from '../engine/worker/started-children.ts';
 import { BoxError } from '../errors.ts';
 import { toIso } from '../json-value.ts';
 import { toRunError } from './run-error.ts';
@@ -85,8 +87,8 @@ export function createRunWhy(sources: WhySources): RunWhy {
   return {
     async explain(id, ask) {
       const run = await journal.getRun(id);
-      const cancelledBy = run?.status === 'cancelled' ? await ask?.findCanceller(run.runId) : undefined;
-      if (run) return explainRun({ ...(await readFacts(run, sources)), cancelledBy }, sources);
+      const cancelled = run?.status === 'cancelled' ? await findCancelled(run, sources, ask) : {};
+      if (run) return explainRun({ ...(await readFacts(run, sources)), ...cancelled }, sources);
       const found = await journal.queue.find(id);
       if (!found) throw new BoxError('run_not_found', `There is no run "${id}".`);
       return 'run' in found
@@ -97,6 +99,32 @@ export function createRunWhy(sources: WhySources): RunWhy {
 }
 
 // --- internal ---
+
+/** Who cancelled a run, or the run above it that it has gone with. */
+async function findCancelled(
+  run: RunRow,
+  { journal }: Pick<WhySources, 'journal'>,
+  ask: WhyAsk | undefined,
+): Promise<Pick<Facts, 'cancelledBy' | 'cancelledWith'>> {
+  let cancelledWith: Facts['cancelledWith'];
+  let current = run;
+  for (let depth = 0; depth < MOST_ABOVE; depth += 1) {
+    const cancelledBy = await ask?.findCanceller(current.runId);
+    if (cancelledBy !== undefined) return { cancelledBy, cancelledWith };
+    const above = current.parentRunId === null ? undefined : await journal.getLastRun(current.parentRunId);
+    if (!above || !hasGoneAlong(current, endOfTree(above))) return { cancelledWith };
+    cancelledWith ??= { runId: above.runId, hasEnded: !isCancelled(above) };
+    current = above;
+  }
+  return { cancelledWith };
+}
+
+function isCancelled(run: RunRow): boolean {
+  return run.status === 'cancelled' || readCancel(run)?.status === 'cancelled';
+}
+
+/** More runs above each other are not looked at. */
+const MOST_ABOVE = 20;
 
 async function explainRun(facts: Facts, sources: WhySources): Promise<Why> {
   const { run, approvals, lock, retry, running } = facts;

@@ -1,8 +1,9 @@
 import type { H3, H3Event } from 'h3';
 import type { Auth } from '../auth/auth.ts';
 import { unwatched } from '../auth/credential-watch.ts';
-import type { StreamWatch, Watched } from '../auth/credential-watch.ts';
+import type { CredentialWatch, StreamWatch, Watched } from '../auth/credential-watch.ts';
 import { OWNER } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import { answerJson } from '../http/answer.ts';
 import { mountRoute, requestIdOf } from '../http/app.ts';
 import { readFileBody, readJson } from '../http/body.ts';
@@ -16,7 +17,7 @@ import { splitRoute } from '../operations/define.ts';
 
 /** Mounts every operation as a route. */
 export function mountOperations(app: H3, operations: readonly Operation[], options: MountOptions): void {
-  const { rooms, auth, watch, streams } = options;
+  const { rooms, auth } = options;
   for (const op of operations) {
     mountRoute(app, splitRoute(op.route), async (event: H3Event) => {
       // Before the body: who is not let in is not read.
@@ -27,8 +28,7 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
       const requestId = requestIdOf(event);
       const call = (signal: AbortSignal) =>
         callOperation(op, rooms, input, { signal, caller, requestId, source: 'http' });
-      if (op.answer === 'sse')
-        return answerStream(event, call, () => (op.keys && !op.staysOpen ? streams : watch).enter(caller));
+      if (op.answer === 'sse') return answerStream(event, call, () => enterStream(op, options, caller));
       return answerJson(op.status ?? 200, await call(event.req.signal));
     });
   }
@@ -37,12 +37,17 @@ export function mountOperations(app: H3, operations: readonly Operation[], optio
 export interface MountOptions {
   rooms: Rooms;
   auth: Pick<Auth, 'authenticate'>;
-  watch: StreamWatch;
+  watch: Pick<CredentialWatch, 'enter' | 'enterGranted'>;
   /** Of streams that end with a run, as those that keys may open: counts them as well. The others count their own. */
   streams: StreamWatch;
 }
 
 // --- internal ---
+
+function enterStream(op: Operation, { watch, streams }: MountOptions, caller: Caller): Watched {
+  if (!op.keys) return watch.enter(caller);
+  return op.staysOpen ? watch.enterGranted(caller) : streams.enter(caller);
+}
 
 async function answerStream(
   { req }: H3Event,

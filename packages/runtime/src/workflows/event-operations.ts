@@ -31,7 +31,7 @@ export const sendEvent = operation({
     runId: z
       .uuid()
       .nullable()
-      .describe('The run that delivers it; null: those of the name before it are delivered first'),
+      .describe('The run that delivers it; null: those of its sender and name before it are delivered first'),
     triggerId: z.uuid().nullable(),
   }),
   keys: true,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isGranted, isOfOwner, scopeOf, toStartedBy, chargedBy } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -6,6 +7,7 @@ import type { Body } from '../engine/body.ts';
 import { currentContext } from '../engine/context.ts';
 import { eachOf } from '../engine/each-of.ts';
 import type { Engine, StartRequest } from '../engine/engine.ts';
+import { toEventOwner, toOwnEventScope } from '../engine/event-owner.ts';
 import { EVENT_RULE, isEventName, isMatch, toEventScope } from '../engine/events.ts';
 import type { EventReceipt, EventRequest, SentEvent } from '../engine/events.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -20,9 +22,11 @@ import { startedByOf } from '../engine/started-by.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { digestOfValue } from '../engine/values/digest.ts';
 import { boundGiven } from '../engine/values/size.ts';
+import type { RunRow } from '../engine/journal/run.ts';
 import { inheritedMarks } from '../engine/worker/new-run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso } from '../json-value.ts';
+import type { Flow } from './flow.ts';
 import { notArmed } from './refusals.ts';
 import { triggerOf } from './start-options.ts';
 
@@ -58,30 +62,30 @@ export interface NamedEventsOptions {
 
 /**
  * An event is a run, which delivers it: so it is kept before its sender is answered, goes on after any crash in any replica, is
- * listed, and shows what it has started. Those of one name have one lock, which gives them their order.
+ * listed, and shows what it has started. Those of one sender and name have one lock, which gives them their order.
  */
 export function createNamedEvents({ catalog, engine, journal, isArmed }: NamedEventsOptions): NamedEvents {
   const body = createEventBody({ engine, hooks: journal.hooks });
-  const keep = async (event: Omit<Kept, 'sentAt'>, how: KeepHow): Promise<EventReceipt> => {
+  const keep = async (event: NewKept, how: KeepHow): Promise<EventReceipt> => {
     const { name, payload } = event;
     if (!isEventName(name)) throw new BoxError('invalid_request', `"${name}" is no name of an event. ${EVENT_RULE}.`);
     if (!isArmed()) throw notArmed();
     const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload', limit: MOST_BYTES });
     // The store's clock, as it is what the waits were made by.
-    const input: Kept = { ...event, sentAt: await journal.now() };
+    const id = event.id ?? randomUUID();
+    const input: Kept = { ...event, id, sentAt: await journal.now() };
     const result = await engine.start({
       kind: 'workflow',
       name: EVENT_RUN,
       input,
       body,
-      serial: { key: `${EVENT_RUN}:${name}`, whenTaken: 'queue' },
+      serial: lockOf(name, how.request.startedBy),
       ...(how.key === undefined ? {} : { idempotencyKey: how.key, digest: digestOfValue([name, payload], text) }),
       ...how.request,
     });
-    if (result.outcome === 'idempotency_conflict') throw idempotencyConflict(event.id ?? '');
-    if ('run' in result) return { id: event.id ?? result.run.runId, name, runId: result.run.runId, triggerId: null };
-    if ('triggerId' in result)
-      return { id: event.id ?? result.triggerId, name, runId: null, triggerId: result.triggerId };
+    if (result.outcome === 'idempotency_conflict') throw idempotencyConflict(id);
+    if ('run' in result) return { id, name, runId: result.run.runId, triggerId: null };
+    if ('triggerId' in result) return { id, name, runId: null, triggerId: result.triggerId };
     throw new Error(`An event cannot come to "${result.outcome}".`);
   };
   /** Those that start by it as it is accepted. */
@@ -117,11 +121,23 @@ export function createNamedEvents({ catalog, engine, journal, isArmed }: NamedEv
   };
 }
 
+/** How the run that delivers an event is retried. Undefined: the run is another. Throws `run_not_retryable` from its start. */
+export function retryFlowOf(run: RunRow, from: 'failed-step' | 'start', input: unknown): Flow | undefined {
+  if (run.kind !== 'workflow' || run.name !== EVENT_RUN) return undefined;
+  if (from === 'start')
+    throw new BoxError(
+      'run_not_retryable',
+      'The run delivers an event, which reaches each receiver once. Retry it with "from": "failed-step": it goes on where it ended.',
+    );
+  const serial = lockOf((input as Kept).name, startedByOf(run));
+  return { request: { serial }, onConflict: 'queue', replacesId: false };
+}
+
 // --- internal ---
 
 /** An event as its run is given it. */
 interface Kept {
-  id: string | null;
+  id: string;
   name: string;
   payload: unknown;
   /** Those that start by it. */
@@ -130,9 +146,18 @@ interface Kept {
   sentAt: number;
 }
 
+/** Without an id it is given one. */
+type NewKept = Omit<Kept, 'sentAt' | 'id'> & { id: string | null };
+
 interface KeepHow {
   key: string | undefined;
   request: Pick<StartRequest, 'trigger' | 'startedBy' | 'attributes'>;
+}
+
+/** The order of the events of a name, of each application and each of its users by itself: no event waits for those of another. */
+function lockOf(name: string, by: StartedBy | undefined): NonNullable<StartRequest['serial']> {
+  const owner = toEventOwner(by);
+  return { key: `${EVENT_RUN}:${name}${owner === undefined ? '' : `:${owner}`}`, whenTaken: 'queue' };
 }
 
 interface Delivery {
@@ -159,7 +184,7 @@ function createEventBody(delivery: Delivery): Body {
       const context = currentContext();
       if (context?.kind !== 'body') throw new Error('An event is delivered by its own run.');
       const { run } = context.execution;
-      const event: SentEvent = { id: id ?? run.triggerId ?? run.runId, name, payload, sentAt: toIso(sentAt) };
+      const event: SentEvent = { id, name, payload, sentAt: toIso(sentAt) };
       const started = await startAll(workflows, payload);
       let resumed = 0;
       for (let after: string | null = ''; after !== null;) {
@@ -237,7 +262,7 @@ async function deliverPage(
   { engine, hooks }: Delivery,
   { event, sentAt, from, by, runId }: PageAsked,
 ): Promise<Delivered> {
-  const scope = toEventScope(event.name);
+  const scope = toEventOwner(by) === undefined ? toEventScope(event.name) : toOwnEventScope(event.name, by);
   const waits = await hooks.listOpen({ scope, until: sentAt }, { after: from, limit: PAGE });
   const key = `event ${runId}`;
   let resumed = 0;

@@ -3,6 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Journal } from '../engine/journal.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Log } from '../log.ts';
 import { defineRoom } from '../operations/room.ts';
 import {
@@ -26,6 +27,7 @@ export interface Given {
   catalog: Catalog;
   engine: Engine;
   journal: Journal;
+  limiter: Limiter;
   retryTurn: RetryTurn;
   guardrails: Guardrails;
   log: Log;
@@ -55,6 +57,6 @@ export const workflowsRoom = defineRoom({
     signalHook,
     listKept,
   ],
-  create: ({ catalog, engine, journal, retryTurn, guardrails, log }: Given) =>
-    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, retryTurn, guardrails, log }),
+  create: ({ catalog, engine, journal, limiter, retryTurn, guardrails, log }: Given) =>
+    createWorkflows({ catalog, engine, journal, isArmed: () => engine.armed, limiter, retryTurn, guardrails, log }),
 });

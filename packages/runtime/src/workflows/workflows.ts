@@ -11,6 +11,7 @@ import type { RunRow } from '../engine/journal/run.ts';
 import { isFinal } from '../engine/journal/run.ts';
 import { decode } from '../engine/serialize.ts';
 import { BoxError } from '../errors.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { Log } from '../log.ts';
 import type { RetryHow } from '../runs/control-operations.ts';
 import type { RunForks } from '../runs/fork-operations.ts';
@@ -21,6 +22,7 @@ import { startRoute, toAnswer, toTurnReceipt } from './answers.ts';
 import { listChanges } from './changes.ts';
 import type { Changes } from './changes.ts';
 import { checkInput } from './checks.ts';
+import { retryFlowOf } from './events.ts';
 import { flowOf, startFlow, withLockOnly } from './flow.ts';
 import { createRunForks } from './forks.ts';
 import { judgeStart } from './judge-start.ts';
@@ -39,12 +41,12 @@ export interface Workflows extends QueuedStarts, RunForks, WorkflowStarts {
   schema(name: string): Promise<WorkflowSchemas>;
   /** What its open runs have by `svc.version`. */
   changes(name: string): Promise<Changes>;
-  /** Up to `MOST_STARTS` starts, each by itself. Throws what refuses all of them. */
+  /** Up to `MOST_STARTS` starts, each by itself and each a request of the caller's limits. Throws what refuses all of them. */
   startMany(asked: ManyAsked): Promise<ManyStarted>;
   /**
    * A new run of a finished one; or, from the start, of a blocked one, which ends as cancelled then. Throws
    * `run_not_found`, `run_not_final` while it goes on, and `run_not_retryable` for a turn of an agent that has answered,
-   * or whose session has gone on since.
+   * or whose session has gone on since, and for the delivery of an event from its start.
    */
   retry(runId: string, from: 'failed-step' | 'start', how?: RetryHow): Promise<StartReceipt>;
   /** Whether that key has started it anew. */
@@ -62,6 +64,8 @@ export interface WorkflowsOptions {
   engine: Engine;
   journal: Journal;
   isArmed(): boolean;
+  /** Absent: nothing has limits. */
+  limiter?: Pick<Limiter, 'admitAs'>;
   retryTurn: RetryTurn;
   /** Absent: there are no rules. */
   guardrails?: StartGuardrails;
@@ -74,6 +78,7 @@ export function createWorkflows({
   journal,
   isArmed,
   retryTurn,
+  limiter,
   guardrails,
   log,
 }: WorkflowsOptions): Workflows {
@@ -102,6 +107,7 @@ export function createWorkflows({
     ...starts,
     async startMany(asked) {
       requireStart(asked.name);
+      await limiter?.admitAs(asked.caller.limited ?? [], asked.items.length);
       return startMany({ starts, log }, asked);
     },
     ...createRunForks({
@@ -138,7 +144,8 @@ export function createWorkflows({
       if (run.kind === 'agent') return toTurnReceipt(await retryTurn({ run, from, idempotencyKey, caller }));
       // Who retries does not wait: of what limits the starts, only the lock counts.
       const input = decode(await engine.whole(run.input));
-      const flow = flowOf(run.name, withLockOnly(definitionOf(find(run.name))), input, {});
+      const flow =
+        retryFlowOf(run, from, input) ?? flowOf(run.name, withLockOnly(definitionOf(find(run.name))), input, {});
       const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
       const retriedBy = caller ? { retriedBy: toStartedBy(caller) } : {};
       const result = await startFlow({ engine, isOwn: () => true, isOwnStart: async () => true }, flow, ({ serial }) =>

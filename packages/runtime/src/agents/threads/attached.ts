@@ -50,8 +50,8 @@ export interface AttachedOptions {
   agents: Pick<Agents, 'findOpenTurn' | 'findRepeat' | 'follow' | 'splitOpenTurn'>;
   sessions: Pick<SessionStore, 'idOf' | 'read' | 'findOwner'>;
   files: Pick<TurnFiles, 'align' | 'show'>;
-  /** False: the run has ended before. */
-  cancel(runId: string): Promise<boolean>;
+  /** Ends a turn for this caller. False: the run has ended before. */
+  cancel(runId: string, caller: Caller): Promise<boolean>;
 }
 
 export function createAttachedThreads({ agents, sessions, files, cancel }: AttachedOptions): AttachedThreads {
@@ -118,7 +118,7 @@ export function createAttachedThreads({ agents, sessions, files, cancel }: Attac
     },
     async stop(thread) {
       const { open } = await find(thread);
-      return open !== undefined && cancel(open.runId);
+      return open !== undefined && cancel(open.runId, thread.caller);
     },
   };
 }

@@ -1,10 +1,12 @@
 import type { CallRequest, RunAction } from '../call.ts';
 import { currentContext } from '../context.ts';
-import { EVENT_RULE, isEventName, MOST_MATCH, toEventScope } from '../events.ts';
+import { toOwnEventScope } from '../event-owner.ts';
+import { EVENT_RULE, isEventName, MOST_MATCH } from '../events.ts';
 import type { EventReceipt, SentEvent } from '../events.ts';
 import type { RunHandle } from '../handle.ts';
 import { isStoreDown, persist } from '../persist.ts';
 import { digestOf, encode } from '../serialize.ts';
+import { startedByOf } from '../started-by.ts';
 import { toStartKey } from './child-workflow.ts';
 import { awaitEvent, bodyOf } from './hook.ts';
 import { ONCE } from './step.ts';
@@ -33,7 +35,7 @@ export async function waitForEvent<T>(
   const opened = execution.openHook({
     kind: 'event',
     token: null,
-    scope: toEventScope(name),
+    scope: toOwnEventScope(name, startedByOf(execution.run)),
     detail: { name, ...(match === undefined ? {} : { match }) },
     ...(timeout === undefined ? {} : { timeout }),
   });

@@ -68,6 +68,22 @@ export async function listOpenStarts(
   return open;
 }
 
+/** When the run was ended with all below it. Undefined: it has ended by itself. */
+export function endOfTree(run: RunRow): number | undefined {
+  const cancel = readCancel(run);
+  const isEndedFromOutside = run.status === 'cancelled' || codeOfError(run.error) === 'run_timeout';
+  return cancel?.at ?? (isEndedFromOutside ? (run.endedAt ?? undefined) : undefined);
+}
+
+/** Whether a child ended, or is about to, because the run above it did. @param end of the run above */
+export function hasGoneAlong(child: RunRow, end: number | undefined): boolean {
+  const cancel = readCancel(child);
+  const isEnding = child.status === 'cancelled' || (cancel !== undefined && !isFinal(child.status));
+  if (!isEnding || child.closePolicy === 'abandon') return false;
+  const at = cancel?.at ?? child.endedAt ?? 0;
+  return GONE_ALONG.has(codeOfError(cancel?.error ?? child.error)) || (end !== undefined && at >= end);
+}
+
 // --- internal ---
 
 function toLastRunOf({ getLastRun, queue }: Pick<Journal, 'getLastRun' | 'queue'>) {
@@ -92,19 +108,4 @@ async function withStarts(
   return read;
 }
 
-/** When the run was ended with all below it. Undefined: it has ended by itself. */
-function endOfTree(run: RunRow): number | undefined {
-  const cancel = readCancel(run);
-  const isEndedFromOutside = run.status === 'cancelled' || codeOfError(run.error) === 'run_timeout';
-  return cancel?.at ?? (isEndedFromOutside ? (run.endedAt ?? undefined) : undefined);
-}
-
 const GONE_ALONG: ReadonlySet<string | undefined> = new Set(['parent_ended', 'parent_cancelled']);
-
-function hasGoneAlong(child: RunRow, end: number | undefined): boolean {
-  const cancel = readCancel(child);
-  const isEnding = child.status === 'cancelled' || (cancel !== undefined && !isFinal(child.status));
-  if (!isEnding || child.closePolicy === 'abandon') return false;
-  const at = cancel?.at ?? child.endedAt ?? 0;
-  return GONE_ALONG.has(codeOfError(cancel?.error ?? child.error)) || (end !== undefined && at >= end);
-}
