@@ -19,8 +19,10 @@ import { RunActions } from './actions.tsx';
 import { RunApprovals } from './approvals.tsx';
 import { Fault } from './fault.tsx';
 import { isFinal } from './final.ts';
+import { Published } from './published.tsx';
 import { Repeats } from './repeats.tsx';
 import { TimelineTab } from './timeline-tab.tsx';
+import { Webhooks } from './webhooks.tsx';
 import { WhyPanel } from './why.tsx';
 
 type Run = OperationOutput<'runs.get'>;
@@ -71,6 +73,10 @@ export default function RunScreen() {
                   </>
                 ),
               },
+              { id: 'published', title: 'State and streams', content: () => <Published id={id} /> },
+              ...(may('hitl:decide')
+                ? [{ id: 'webhooks', title: 'Webhooks', content: () => <Webhooks id={id} /> }]
+                : []),
               ...(may('logs:read') ? [{ id: 'logs', title: 'Logs', content: () => <LogsTab id={id} /> }] : []),
             ]}
           />
