@@ -1,8 +1,8 @@
 import type { OperationOutput } from '@svc/runtime/client';
 import { useList } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 type Workflow = OperationOutput<'workflows.get'>;
 
@@ -36,7 +36,7 @@ export function StartedBy({ workflow: { name, event, schedules } }: { workflow: 
   ];
   return (
     <>
-      {triggers.error && <Failure error={triggers.error} onRetry={() => void triggers.refetch()} />}
+      <Refused of={triggers} what="The triggers that start it" />
       {parts.length > 0 && (
         <p className="mb-4 flex flex-wrap gap-x-2">
           <span className="text-muted">Started by</span>
