@@ -103,7 +103,9 @@ function CaseChoices({ value, onChange }: { value: readonly string[]; onChange(v
       <legend className="px-1 font-medium">Cases</legend>
       <div className="flex max-h-48 flex-col gap-1 overflow-y-auto" tabIndex={0} role="group" aria-label="All cases">
         <Refused of={cases} what="The cases" />
-        {cases.items?.length === 0 && <p className="text-xs text-muted">There is no case yet.</p>}
+        {cases.items?.length === 0 && (
+          <p className="text-xs text-muted">There is no case yet: make one under Cases first, or give a tag.</p>
+        )}
         {(cases.items ?? []).map(({ id, name, target }) => (
           <Checkbox key={id} value={value.includes(id)} onChange={(isOn) => toggle(id, isOn)}>
             <span className="min-w-0 wrap-anywhere">

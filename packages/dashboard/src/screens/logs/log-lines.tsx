@@ -1,9 +1,8 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
-import type { KeyboardEvent, RefObject } from 'react';
+import type { KeyboardEvent, ReactNode, RefObject } from 'react';
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -25,7 +24,7 @@ const TONES: Record<LogLine['level'], string> = {
  * A row a record, the newest last; one is opened to see all of it, which the address holds. Up and down go through them, and
  * Enter opens the one that is marked.
  */
-export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
+export function LogLines({ empty, ...log }: ShownLines & { empty: ReactNode }) {
   const { lines, isLoading, error, isRetrying, isCut, hasGap, hasOlder, onOlder, onRetry } = log;
   const [{ record }, setSearch] = useSearchState();
   const open = useMemo(() => lines.find(({ id }) => String(id) === record), [lines, record]);
@@ -83,7 +82,7 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
         </p>
       )}
       {lines.length === 0 ? (
-        error === undefined && <Empty title={empty} />
+        error === undefined && empty
       ) : (
         <Rows
           role="log"

@@ -66,7 +66,8 @@ const PAGE = 500;
 function Sides({ diff }: { diff: Diff }) {
   const [most, setMost] = useState(PAGE);
   useEffect(() => setMost(PAGE), [diff]);
-  if (diff.hunks.length === 0) return <Empty title="They are the same" />;
+  if (diff.hunks.length === 0)
+    return <Empty title="They are the same">Choose another version to see what it changed.</Empty>;
   const pairs = diff.hunks.flatMap((hunk, at) => [...(at > 0 ? [undefined] : []), ...toSides(hunk)]);
   return (
     <>

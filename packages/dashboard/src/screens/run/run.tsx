@@ -7,6 +7,7 @@ import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { toCost } from '../../ui/cost.ts';
 import { Copy } from '../../ui/copy.tsx';
+import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -90,7 +91,16 @@ export default function RunScreen() {
 
 function LogsTab({ id }: { id: string }) {
   const logs = useRunLogs(id);
-  return <LogLines {...logs} empty="This run has logged nothing." />;
+  return (
+    <LogLines
+      {...logs}
+      empty={
+        <Empty title="This run has logged nothing">
+          Its steps do with <code>svc.log.info</code>. The tab <i>Timeline</i> says what it did.
+        </Empty>
+      }
+    />
+  );
 }
 
 function Facts({ run }: { run: Run }) {

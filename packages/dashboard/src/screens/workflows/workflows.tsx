@@ -71,7 +71,8 @@ function eventsOf(workflows: readonly Workflow[]): string[] {
 
 function Found({ items, query }: { items: Workflow[]; query: string }) {
   const found = items.filter(({ name }) => name.toLowerCase().includes(query.toLowerCase()));
-  if (found.length === 0) return <Empty title={`No workflow has “${query}” in its name`} />;
+  if (found.length === 0)
+    return <Empty title={`No workflow has “${query}” in its name`}>Look for another part of it.</Empty>;
   return <Table label="Workflows" columns={COLUMNS} rows={found} keyOf={({ name }) => name} />;
 }
 
