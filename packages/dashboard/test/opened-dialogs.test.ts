@@ -32,6 +32,8 @@ const DIALOGS: readonly [screen: string, pressed: readonly RegExp[], name: strin
   ['session', [/^Delete$/], 'delete'],
   ['run', [/^More$/, /^Fork from the start…$/], 'fork'],
   ['run', [/^More$/, /^Delete…$/], 'delete'],
+  ['workflows', [/^Send an event$/], 'event'],
+  ['workflow', [/^Start many…$/], 'many'],
   ['storage', [/^Move readme$/], 'move'],
   ['storage', [/^Delete readme$/], 'delete'],
   ['storage', [/^Delete receipts/], 'empty'],

@@ -301,6 +301,22 @@ describeWhen(browser, 'Runs and Run', (path) => {
     await expect
       .poll(() => levelsOf(page))
       .toEqual(['outer 1', 'reserve 2', 'start inner 2', 'inner 3', 'reserve 4', 'wait inner 2']);
+    // What is opened and closed is in the address: a reload keeps it, and so does the way to another run and back.
+    const inner = ['outer 1', 'reserve 2', 'start inner 2', 'inner 3', 'reserve 4', 'wait inner 2'];
+    await page.reload();
+    await expect.poll(() => levelsOf(page)).toEqual(inner);
+    await page.getByRole('treeitem', { name: /child start inner/ }).click();
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => levelsOf(page)).toEqual(inner.filter((row) => !/^(inner|reserve 4)/.test(row)));
+    await page.getByRole('link', { name: 'Runs', exact: true }).first().click();
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    await page.goBack();
+    await expect.poll(() => levelsOf(page)).toEqual(inner.filter((row) => !/^(inner|reserve 4)/.test(row)));
+    await page.getByRole('treeitem', { name: /child start inner/ }).click();
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => levelsOf(page)).toEqual(inner);
+    expect(new URL(page.url()).searchParams.has('closed')).toBe(false);
+    await page.getByRole('treeitem', { name: /run inner/ }).click();
     await page.keyboard.press('ArrowDown');
     await page.getByRole('region', { name: 'Details' }).getByText('"inner"').first().waitFor();
     expect(await page.getByRole('button', { name: 'Fork from here' }).count()).toBe(0);

@@ -1,10 +1,14 @@
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { newJournalPath } from '../../runtime/src/engine/_setup.ts';
+import { openSqliteJournal } from '../../runtime/src/engine/stores/sqlite/journal.ts';
 import { createAgent } from '../../runtime/test/_agui.ts';
 import type { Calls } from '../../runtime/test/_agui.ts';
 import { describeWhen } from '../../runtime/test/require.ts';
-import { call, finish, startWorkflow, toStep, until } from '../../runtime/test/_setup.ts';
+import { call, finish, setupBoxes, startWorkflow, toStep, until } from '../../runtime/test/_setup.ts';
 import { serveBox } from './_box.ts';
 import { allowComplaint, browser, openBrowser } from './_browser.ts';
 
@@ -37,6 +41,8 @@ function toHand(page: Page) {
 const below = (page: Page, heading: string) =>
   page.locator('section').filter({ has: page.getByRole('heading', { name: heading, exact: true }) });
 
+const DAY_MS = 86_400_000;
+
 interface Listed {
   items: Record<string, unknown>[];
 }
@@ -47,17 +53,29 @@ const ship = toStep('ship', (): never => {
 
 describeWhen(browser, 'Ten tasks with nothing but the page', (path) => {
   const calls: Calls[] = [];
-  const served = serveBox({
-    agents: { helper: createAgent(calls) },
-    workflows: {
-      refund: {
-        inputSchema: z.object({ orderId: z.string().regex(/^o-\d+$/), amount: z.number().max(100) }),
-        run: async (input: unknown) => ({ refunded: input }),
-      },
-      ship: { run: async () => ship() },
-      nightly: { run: async () => 1, schedules: [{ cron: '0 3 * * *' }] },
+  const workflows = {
+    refund: {
+      inputSchema: z.object({ orderId: z.string().regex(/^o-\d+$/), amount: z.number().max(100) }),
+      run: async (input: unknown) => ({ refunded: input }),
     },
+    ship: { run: async () => ship() },
+    nightly: { run: async () => 1, schedules: [{ cron: '0 3 * * *' }] },
+  };
+  const boxes = setupBoxes();
+  const journalPath = newJournalPath();
+  let old: string;
+  // What is in the store when the box begins was run a day ago.
+  beforeAll(async () => {
+    const now = (): number => Date.now() - DAY_MS;
+    const clock = { now, sync: async () => {} };
+    const journal = await openSqliteJournal({ path: journalPath, clock: now });
+    const box = await boxes.share({ workflows, journal, options: { engine: { clock } } })();
+    old = await startWorkflow(box, 'refund', { orderId: 'o-77', amount: 5 });
+    await finish(box, old);
+    await box.shut();
   });
+  afterAll(() => rm(dirname(journalPath), { recursive: true, force: true }));
+  const served = serveBox(() => ({ agents: { helper: createAgent(calls) }, workflows, journalPath }));
   const open = openBrowser(path);
   const ask = async <Body = Record<string, unknown>>(route: string, body?: unknown): Promise<Body> =>
     (await call<Body>(served().box, route, body)).body;
@@ -69,11 +87,9 @@ describeWhen(browser, 'Ten tasks with nothing but the page', (path) => {
       { authorization: 'Bearer dev', 'x-svc-session': session },
     );
   let promptId: string;
-  let old: string;
   beforeAll(async () => {
     const { box } = served();
-    old = await startWorkflow(box, 'refund', { orderId: 'o-77', amount: 5 });
-    await finish(box, old);
+    await finish(box, await startWorkflow(box, 'refund', { orderId: 'o-77', amount: 6 }));
     await finish(box, await startWorkflow(box, 'refund', { orderId: 'o-78', amount: 5 }));
     await finish(box, await startWorkflow(box, 'ship'));
     await say('monday', 'say:Hello.');
@@ -141,11 +157,13 @@ describeWhen(browser, 'Ten tasks with nothing but the page', (path) => {
     expect(hand.clicks()).toBe(3);
   });
 
-  test('find a run of some time ago by its input', async () => {
+  test("find yesterday's run by its input", async () => {
+    const { createdAt } = await ask<{ createdAt: string }>(`GET /api/runs/${old}`);
+    expect(Date.now() - Date.parse(createdAt)).toBeGreaterThan(DAY_MS - 1_000);
     const { page, hand } = await begin();
     await hand.click('link', 'Runs');
     await hand.write('Input or output holds', 'o-77');
-    await hand.choose('Created', 'In the last day');
+    await hand.choose('Created', 'Yesterday');
     await expect
       .poll(() => page.getByRole('link', { name: 'refund', exact: true }).count(), { timeout: 30_000 })
       .toBe(1);

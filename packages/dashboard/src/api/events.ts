@@ -1,4 +1,5 @@
 import type { StreamEvent } from '@svc/runtime/client';
+import { pause } from './pause.ts';
 
 export type BoxEvent = StreamEvent<'events.stream'>;
 /** `lost`: for some seconds nothing has come through. */
@@ -111,15 +112,3 @@ export function createBoxEvents(open: OpenEvents, times: EventsTimes = TIMES): B
 // --- internal ---
 
 const TIMES: EventsTimes = { first: 500, most: 15_000, grace: 2_000, silence: 50_000 };
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      resolve();
-    };
-    const timer = setTimeout(stop, ms);
-    signal.addEventListener('abort', stop);
-  });
-}

@@ -7,12 +7,17 @@ import type { BoxEvent, BoxEvents } from './events.ts';
  */
 export function followEvents(events: BoxEvents, queries: QueryClient): () => void {
   const due = new Map<string, Set<string> | undefined>();
+  const published = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const flush = (): void => {
     timer = undefined;
     const rooms = new Map(due);
+    const states = new Set(published);
     due.clear();
-    void queries.invalidateQueries({ predicate: ({ queryKey }) => rooms.has(ALL) || isDue(queryKey, rooms) });
+    published.clear();
+    void queries.invalidateQueries({
+      predicate: ({ queryKey }) => rooms.has(ALL) || isDue(queryKey, rooms) || isStateOf(queryKey, states),
+    });
   };
   let late: ReturnType<typeof setTimeout> | undefined;
   const flushLate = (): void => {
@@ -27,7 +32,8 @@ export function followEvents(events: BoxEvents, queries: QueryClient): () => voi
       due.set(room, due.has(room) && !known ? undefined : ids && new Set([...(known ?? []), ...ids]));
     }
     // Many at once are one.
-    if (due.size > 0) timer ??= setTimeout(flush, GATHER_MS);
+    if (event.event === 'state.published') published.add(event.data.runId);
+    if (due.size > 0 || published.size > 0) timer ??= setTimeout(flush, GATHER_MS);
   });
   const stop = events.start();
   return () => {
@@ -89,4 +95,9 @@ function isDue([id, input]: readonly unknown[], rooms: ReadonlyMap<string, Reado
   const ids = rooms.get(room);
   const own = (input as { id?: string } | undefined)?.id;
   return room !== 'runs' || ids === undefined || own === undefined || ids.has(own);
+}
+
+/** A run may publish at each turn of a loop: that changes nothing else of it. */
+function isStateOf([id, input]: readonly unknown[], runIds: ReadonlySet<string>): boolean {
+  return id === 'runs.state' && runIds.has(String((input as { id?: string }).id));
 }

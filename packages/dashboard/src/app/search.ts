@@ -83,12 +83,39 @@ export function useGoOn(): (to: string) => Promise<void> {
   };
 }
 
+/**
+ * Goes from the screen of something that is gone to the one that lists what is left, in the place of all that was opened on the
+ * way: back leads to where the screen was come from.
+ */
+export function useGoAway(): (to: string) => Promise<void> {
+  const router = useRouter();
+  const isHere = useIsHere();
+  return async (to) => {
+    if (!isHere.current) return;
+    const { history } = router;
+    // Each of its tabs and dialogs that was pushed stands on one of the same screen.
+    while (((history.location.state as Entry).pushed ?? []).length > 0) await goBack(router);
+    await router.navigate({ to: to as never, replace: true });
+  };
+}
+
 /** The parameters of the path of this screen. */
 export function usePathParams(): Record<string, string> {
   return useRouterState({ select: ({ matches }) => (matches.at(-1)?.params ?? {}) as Record<string, string> });
 }
 
 // --- internal ---
+
+/** Until the browser has done it. */
+function goBack({ history }: ReturnType<typeof useRouter>): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = history.subscribe(() => {
+      stop();
+      resolve();
+    });
+    history.back();
+  });
+}
 
 /** What an entry of the history is marked with: the parts of the address that were pushed with it. */
 interface Entry {

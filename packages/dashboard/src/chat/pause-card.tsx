@@ -3,6 +3,7 @@ import type { AgentInterrupt } from '@svc/runtime/client';
 import { Button } from '../ui/button.tsx';
 import { Deadline } from './deadline.tsx';
 import { EditArguments } from './edit-arguments.tsx';
+import { Elsewhere } from './elsewhere.tsx';
 import { ApproveWithNote, Reject } from './note.tsx';
 
 export interface PauseDecision {
@@ -18,13 +19,19 @@ export interface PauseCardProps {
   busy: boolean;
   /** False: the role of the person does not decide. */
   may: boolean;
+  /** Those who are asked, where the person is none of them. */
+  others?: readonly string[] | undefined;
+  /** It is not known yet who is asked. */
+  isOpening?: boolean;
   /** Why what was decided last was not taken. */
   refused?: unknown;
   onDecide(decision: PauseDecision): void;
 }
 
 /** A call that waits for a person: approved, approved with other arguments, or rejected with a note. */
-export function PauseCard({ interrupt, chosen, busy, may, refused, onDecide }: PauseCardProps) {
+export function PauseCard(props: PauseCardProps) {
+  const { interrupt, chosen, busy, refused, onDecide, others, isOpening = false } = props;
+  const may = props.may && !others && !isOpening;
   const { message, expiresAt, metadata } = interrupt;
   const { allow = ['approve', 'edit', 'reject'], arguments: args } = (metadata?.svc ?? {}) as Asked;
   const [way, setWay] = useState<'approve' | 'edit' | 'reject'>();
@@ -35,7 +42,8 @@ export function PauseCard({ interrupt, chosen, busy, may, refused, onDecide }: P
         {message}
       </p>
       {expiresAt !== undefined && <Deadline at={expiresAt} />}
-      {!may && <p className="mt-1 text-text">An approver, an admin or an owner decides this.</p>}
+      {props.may && others && <Elsewhere approvers={others} />}
+      {!props.may && <p className="mt-1 text-text">An approver, an admin or an owner decides this.</p>}
       {may && chosen && (
         <p className="mt-1 text-text">You chose: {chosen.decision}. It is sent once all are decided.</p>
       )}

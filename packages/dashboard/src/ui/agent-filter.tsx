@@ -1,5 +1,6 @@
 import { useCall } from '../api/queries.ts';
 import { Field, Select } from './field.tsx';
+import { Refused } from './refused.tsx';
 
 interface AgentFilterProps {
   /** Empty: every agent. */
@@ -9,18 +10,21 @@ interface AgentFilterProps {
 
 /** Of whose a list is: one of the agents there are, or the one that the address names. */
 export function AgentFilter({ agent, onChange }: AgentFilterProps) {
-  const { data } = useCall('discovery.get', {});
-  const names = [...new Set([...(data?.agents ?? []), ...(agent === '' ? [] : [agent])])];
+  const known = useCall('discovery.get', {});
+  const names = [...new Set([...(known.data?.agents ?? []), ...(agent === '' ? [] : [agent])])];
   return (
-    <Field label="Agent" quiet>
-      {(parts) => (
-        <Select
-          {...parts}
-          value={agent}
-          options={[['', 'Every agent'] as const, ...names.map((name) => [name, name] as const)]}
-          onChange={({ target }) => onChange(target.value)}
-        />
-      )}
-    </Field>
+    <>
+      <Field label="Agent" quiet>
+        {(parts) => (
+          <Select
+            {...parts}
+            value={agent}
+            options={[['', 'Every agent'] as const, ...names.map((name) => [name, name] as const)]}
+            onChange={({ target }) => onChange(target.value)}
+          />
+        )}
+      </Field>
+      <Refused of={known} what="The names of agents" />
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { useGoOn } from '../app/search.ts';
+import { useGoAway } from '../app/search.ts';
 import { Confirm } from './confirm.tsx';
 import { toast } from './toast.tsx';
 
@@ -20,7 +20,7 @@ export interface DeleteProps<Answer> {
 /** Asks before something is deleted, and says that it is. */
 export function Delete<Answer>(props: DeleteProps<Answer>) {
   const { name, onDelete, done = `${name} is deleted.`, to, onClose, children } = props;
-  const goOn = useGoOn();
+  const goAway = useGoAway();
   return (
     <Confirm
       title={`Delete ${name}?`}
@@ -31,7 +31,7 @@ export function Delete<Answer>(props: DeleteProps<Answer>) {
         const answer = await onDelete();
         if (typeof done === 'string') toast(done);
         else toast(...done(answer));
-        if (to !== undefined) await goOn(to);
+        if (to !== undefined) await goAway(to);
       }}
     >
       {children}

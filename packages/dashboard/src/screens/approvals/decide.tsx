@@ -1,6 +1,8 @@
 import { useState } from 'react';
 import { useChange } from '../../api/queries.ts';
 import { useBox, useMay } from '../../app/box.ts';
+import { isAmong } from '../../chat/approvers.ts';
+import { Elsewhere } from '../../chat/elsewhere.tsx';
 import { EditArguments } from '../../chat/edit-arguments.tsx';
 import { ApproveWithNote, Reject } from '../../chat/note.tsx';
 import { readIssues } from '../../form/issues.ts';
@@ -9,7 +11,6 @@ import { Failure } from '../../ui/failure.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { askedOf } from './approval.ts';
 import type { Approval } from './approval.ts';
-import { isAmong } from './approvers.ts';
 import { useKeys } from './keys.ts';
 
 export interface DecideProps {
@@ -48,8 +49,7 @@ export function Decide({ approval, onDecided, hasKeys = false }: DecideProps) {
     ...(isFree && allows('edit') ? { edit: () => setWay('edit') } : {}),
     ...(isFree && allows('reject') ? { reject: () => setWay('reject') } : {}),
   });
-  if (mayDecide && !isAsked)
-    return <p className="mt-3 text-muted">You are not one of those who decide this: they are named above.</p>;
+  if (mayDecide && !isAsked) return <Elsewhere approvers={approval.approvers ?? []} />;
   if (!may) return <p className="mt-3 text-muted">An approver, an admin or an owner decides this.</p>;
   return (
     <div className="mt-3">

@@ -1,6 +1,7 @@
 import { useCall } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
 import { Link } from '../../ui/link.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** Where an entry is worked with: what an agent is asked on, its prompts, the screen of a prompt, the agent of a tool. */
 export function WaysOn({ kind, name }: { kind: 'agent' | 'workflow' | 'tool' | 'prompt'; name: string }) {
@@ -60,7 +61,13 @@ export function WaysOn({ kind, name }: { kind: 'agent' | 'workflow' | 'tool' | '
 
 function PromptsOf({ kind, name }: { kind: 'agent' | 'workflow'; name: string }) {
   const prompts = useCall('prompts.list', { ownerKind: kind, ownerName: name, limit: 20 });
-  return prompts.data?.items.map(({ id, name: called }) => (
+  if (!prompts.data)
+    return prompts.error ? (
+      <li>
+        <Refused of={prompts} what="Its prompts" />
+      </li>
+    ) : null;
+  return prompts.data.items.map(({ id, name: called }) => (
     <li key={id}>
       Prompt{' '}
       <Link to={`/prompts/${id}`}>
@@ -81,5 +88,7 @@ function PromptScreen({ name }: { name: string }) {
     <p>
       <Link to={`/prompts/${found.id}`}>Open the prompt</Link>
     </p>
-  ) : null;
+  ) : (
+    <Refused of={prompts} what="The prompt" />
+  );
 }

@@ -75,7 +75,9 @@ export function Documents({ name, onFiles }: { name: string; onFiles(files: read
         columns={[link, ...COLUMNS, ...(mayWrite ? [actions] : [])]}
         empty={
           <Empty title={state ? `No document is ${SAID[state]}` : 'There is no document yet'}>
-            {!state && 'What is added is cut into chunks and embedded; searches find it when that is done.'}
+            {state
+              ? 'Choose another state, or all of them.'
+              : 'What is added is cut into chunks and embedded; searches find it when that is done.'}
           </Empty>
         }
       />

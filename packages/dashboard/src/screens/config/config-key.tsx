@@ -14,6 +14,7 @@ import { Failure } from '../../ui/failure.tsx';
 import { previewOf } from '../../ui/json/rows.ts';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 type ConfigValue = OperationOutput<'config.get'>;
 
@@ -138,11 +139,13 @@ function Editor({ value, onClose }: { value: ConfigValue; onClose(): void }) {
 }
 
 function History({ name }: { name: string }) {
-  const { items = [], hasNextPage, fetchNextPage } = useList('config.history', { key: name, limit: 20 });
-  if (items.length === 0) return null;
+  const history = useList('config.history', { key: name, limit: 20 });
+  const { items = [], hasNextPage, fetchNextPage } = history;
+  if (items.length === 0) return <Refused of={history} what="Its history" />;
   return (
     <div className="mt-5">
       <h3 className="mb-1 font-medium">History</h3>
+      <Refused of={history} what="More of it" />
       <ol className="flex flex-col gap-1">
         {items.map(({ revision, isSet, value, changedBy, changedAt }) => (
           <li key={revision} className="flex flex-wrap items-center gap-2">

@@ -30,7 +30,8 @@ const STEP = 100;
 function Rows({ columns, rows }: Pick<OperationOutput<'database.query'>, 'columns' | 'rows'>) {
   const [most, setMost] = useState(STEP);
   const shown = useMemo(() => rows.slice(0, most), [rows, most]);
-  if (rows.length === 0) return <Empty title="No row came of it" />;
+  if (rows.length === 0)
+    return <Empty title="No row came of it">Change the statement: its conditions leave nothing.</Empty>;
   return (
     <>
       <Grid label="Result" columns={columns} rows={shown} />

@@ -19,7 +19,12 @@ type Row = OperationOutput<'evals.runs.compare'>['items'][number];
 export function Compare({ run: { id, suiteId, createdAt } }: { run: EvalRun }) {
   const [search, change] = useSearchState();
   const runs = useList('evals.runs.list', suiteId === null ? {} : { suite: suiteId }, { enabled: suiteId !== null });
-  if (suiteId === null) return <Empty title="The suite was deleted">Its runs are no longer known as its own.</Empty>;
+  if (suiteId === null)
+    return (
+      <Empty title="The suite was deleted">
+        Its runs are no longer known as its own: launch another suite, and compare the runs of that.
+      </Empty>
+    );
   return (
     <Answer of={{ ...runs, data: runs.items }}>
       {(items) => {

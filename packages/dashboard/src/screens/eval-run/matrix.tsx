@@ -13,7 +13,10 @@ type Row = Run['cases'][number];
 
 /** A row a case, a column a scorer; behind a case are its runs. */
 export function Matrix({ run, rows }: { run: Run; rows: readonly Row[] }) {
-  if (rows.length === 0) return <Empty title="Nothing is scored yet">Cases are listed here as they are.</Empty>;
+  if (rows.length === 0)
+    return (
+      <Empty title="Nothing is scored yet">Cases are listed here as soon as each has been asked and scored.</Empty>
+    );
   const scorers = [
     ...new Set([
       ...run.summary.scorers.map(({ scorer }) => scorer),

@@ -58,7 +58,9 @@ function TaggedCases({ tag }: { tag: string }) {
       <Answer of={{ ...cases, data: cases.items }}>
         {(items) =>
           items.length === 0 ? (
-            <p className="text-muted">No case has this tag.</p>
+            <p className="text-muted">
+              No case has this tag. Give it to some under <i>Cases</i> of Evals.
+            </p>
           ) : (
             <ul>
               {items.map((one) => (

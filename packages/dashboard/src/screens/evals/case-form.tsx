@@ -7,6 +7,7 @@ import { toast } from '../../ui/toast.tsx';
 import { isIncomplete, toCase, toCaseDraft } from './case-draft.ts';
 import type { Case, CaseDraft } from './case-draft.ts';
 import { ScorersField } from './scorers-field.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** Makes a case, or changes one. */
 export function CaseForm({ of, onClose }: { of?: Case | undefined; onClose(): void }) {
@@ -58,6 +59,7 @@ export function CaseForm({ of, onClose }: { of?: Case | undefined; onClose(): vo
           )}
         </Field>
       </div>
+      <Refused of={names} what="The names of agents and workflows" />
       <Field
         label={isMessage ? 'Message' : 'Input'}
         hint={isMessage ? 'What it is told' : draft.kind === 'agent' ? '{"message", "before"} as JSON' : 'JSON'}

@@ -10,6 +10,7 @@ import { toast } from '../../ui/toast.tsx';
 import { ScorersField } from './scorers-field.tsx';
 import { isIncomplete, toSuite, toSuiteDraft } from './suite-draft.ts';
 import type { Suite, SuiteDraft } from './suite-draft.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 /** Makes a suite, or changes one; its page is where it ends. */
 export function SuiteForm({ suite, onClose }: { suite?: Suite; onClose(): void }) {
@@ -83,6 +84,7 @@ export function SuiteForm({ suite, onClose }: { suite?: Suite; onClose(): void }
         </Field>
         {draft.online !== '' && text('share', 'Share', 'Percent')}
       </div>
+      <Refused of={names} what="The names of agents and workflows" />
       {text('note', 'Note')}
     </FormDialog>
   );
@@ -100,7 +102,10 @@ function CaseChoices({ value, onChange }: { value: readonly string[]; onChange(v
     <fieldset className="rounded border border-line p-3">
       <legend className="px-1 font-medium">Cases</legend>
       <div className="flex max-h-48 flex-col gap-1 overflow-y-auto" tabIndex={0} role="group" aria-label="All cases">
-        {cases.items?.length === 0 && <p className="text-xs text-muted">There is no case yet.</p>}
+        <Refused of={cases} what="The cases" />
+        {cases.items?.length === 0 && (
+          <p className="text-xs text-muted">There is no case yet: make one under Cases first, or give a tag.</p>
+        )}
         {(cases.items ?? []).map(({ id, name, target }) => (
           <Checkbox key={id} value={value.includes(id)} onChange={(isOn) => toggle(id, isOn)}>
             <span className="min-w-0 wrap-anywhere">

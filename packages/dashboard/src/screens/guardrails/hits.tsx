@@ -9,6 +9,7 @@ import { List } from '../../ui/list.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { ACTION_TONES, labelOf } from './rule.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 type Hit = OperationOutput<'guardrails.hits'>['items'][number];
 
@@ -36,6 +37,7 @@ export function Hits() {
           )}
         </Field>
       </div>
+      <Refused of={rules} what="The rules" />
       <List
         of={hits}
         label="Hits"

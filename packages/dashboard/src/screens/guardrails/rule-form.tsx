@@ -10,6 +10,7 @@ import { isIncomplete, toDraft, toNewRule } from './draft.ts';
 import type { RuleDraft } from './draft.ts';
 import { ACTIONS, SIDES } from './rule.ts';
 import type { Action, Rule, Side } from './rule.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 /** Makes a rule, or changes one. */
 export function RuleForm({ rule, onClose }: { rule?: Rule; onClose(): void }) {
@@ -104,6 +105,7 @@ function Attached({ value: { kind, name = '' }, onChange }: { value: Attachment;
           )}
         </Field>
       )}
+      <Refused of={names} what="The names of agents and workflows" />
     </>
   );
 }

@@ -10,6 +10,7 @@ import { FINDING_COLUMNS, VERDICTS } from './findings.tsx';
 import type { DryRun } from './findings.tsx';
 import { SIDES } from './rule.ts';
 import type { Side } from './rule.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 /** Asks the rules about a text of one's own; nothing is changed or recorded. */
 export function TryRules() {
@@ -59,6 +60,7 @@ export function TryRules() {
               )}
             </Field>
           </div>
+          <Refused of={names} what="The names of agents and workflows" />
           <div>
             <Button type="submit" look="primary" busy={test.isPending} disabled={text === ''}>
               Try

@@ -14,6 +14,7 @@ import { VERDICTS } from './findings.tsx';
 import type { DryRun, Finding } from './findings.tsx';
 import { ACTION_TONES, labelOf, SIDES } from './rule.ts';
 import type { Side } from './rule.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 /** Asks the rules about what is recorded; the texts stay where they are. `first`: the run that is tried at first. */
 export function TryRuns({ first }: { first: string | undefined }) {
@@ -76,6 +77,7 @@ export function TryRuns({ first }: { first: string | undefined }) {
               )}
             </Field>
           </div>
+          <Refused of={names} what="The names of agents and workflows" />
           <div>
             <Button type="submit" look="primary" busy={test.isPending}>
               Try on what is recorded

@@ -19,7 +19,11 @@ export function Firings({ id, onClose }: { id: string; onClose(): void }) {
             <h3 className="mb-1 font-medium">Input</h3>
             <Json value={input} label={`Input of ${id}`} />
             <h3 className="mt-4 mb-1 font-medium">Last firings</h3>
-            {firings.length === 0 && <Empty title="It has not fired yet" />}
+            {firings.length === 0 && (
+              <Empty title="It has not fired yet">
+                It does when its time comes; <i>Run now</i> in the list does not wait for that.
+              </Empty>
+            )}
             <ul className="flex flex-col gap-1">
               {firings.map(({ at, runId, outcome, error }) => (
                 <li key={at} className="flex flex-wrap items-center gap-2">

@@ -8,6 +8,7 @@ import type { ApiKey } from './draft.ts';
 import { Granted, toNames } from './granted.tsx';
 import type { Grant } from './granted.tsx';
 import { UseFields } from './use-fields.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** What a key is called, may call, may use, and from where. What it is a key of stays as it was made. */
 export function ChangeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
@@ -35,6 +36,7 @@ export function ChangeKey({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void
       <Field label="Name">
         {(parts) => <Input {...parts} maxLength={100} value={name} onChange={({ target }) => setName(target.value)} />}
       </Field>
+      <Refused of={names} what="The names of agents and workflows" />
       <Granted title="Agents" names={names.data?.agents ?? []} value={agents} onChange={setAgents} />
       <Granted title="Workflows" names={names.data?.workflows ?? []} value={workflows} onChange={setWorkflows} />
       <UseFields value={use} onChange={setUse} error={update.error} hasUsers={apiKey.users} />

@@ -9,6 +9,7 @@ import { Granted, toNames } from './granted.tsx';
 import type { Grant } from './granted.tsx';
 import type { KeyValue } from './shown-once.tsx';
 import { UseFields } from './use-fields.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 export interface NewKeyProps {
   /** The one it is for; it can be another. */
@@ -48,6 +49,7 @@ export function NewKey({ agent, onMade, onClose }: NewKeyProps) {
       <Field label="Name" hint="What people call it: the program that uses it">
         {(parts) => <Input {...parts} value={name} onChange={({ target }) => setName(target.value)} />}
       </Field>
+      <Refused of={names} what="The names of agents and workflows" />
       <Granted title="Agents" names={names.data?.agents ?? []} value={agents} onChange={setAgents} />
       <Granted title="Workflows" names={names.data?.workflows ?? []} value={workflows} onChange={setWorkflows} />
       <Field label="Expires">

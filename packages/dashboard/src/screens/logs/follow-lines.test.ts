@@ -3,11 +3,11 @@ import { followLines } from './follow-lines.ts';
 import type { Lines, LinesSource, LogLine } from './follow-lines.ts';
 
 const toLine = (id: number): LogLine => ({ id, message: `the ${id}th` }) as LogLine;
-const times = { again: 1, gather: 1, most: 1_000 };
+const times = { again: 1, longest: 4, gather: 1, most: 1_000 };
 
 /** A box whose log has so many records, and forgets those before `oldest`. */
 function openBox(count: number) {
-  const box = { count, oldest: 1, asked: [] as (string | undefined)[] };
+  const box = { count, oldest: 1, asked: [] as (string | undefined)[], refusals: [] as object[] };
   const source: LinesSource = {
     async page(cursor) {
       const before = cursor === undefined ? box.count + 1 : Number(cursor);
@@ -17,6 +17,8 @@ function openBox(count: number) {
     },
     async *open(lastEventId, signal) {
       box.asked.push(lastEventId);
+      const refusal = box.refusals.shift();
+      if (refusal) throw Object.assign(new Error('Not now.'), refusal);
       let at = lastEventId === undefined ? box.count : Number(lastEventId);
       if (at < box.oldest - 1) {
         at = box.count;
@@ -29,8 +31,13 @@ function openBox(count: number) {
     },
   };
   let shown: Lines | undefined;
-  const followed = followLines(source, (lines) => (shown = lines), times);
-  return { box, followed, ids: () => shown?.lines.map(({ id }) => id) ?? [], shown: () => shown };
+  const failed: Lines[] = [];
+  const show = (lines: Lines): void => {
+    shown = lines;
+    if (lines.error !== undefined) failed.push(lines);
+  };
+  const followed = followLines(source, show, times);
+  return { box, followed, ids: () => shown?.lines.map(({ id }) => id) ?? [], shown: () => shown, failed };
 }
 
 const upTo = (last: number, first = 1) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
@@ -90,4 +97,45 @@ test('older ones are read page by page, to the first', async () => {
   await Promise.all([followed.more(), followed.more()]);
   expect(ids()).toEqual(upTo(500));
   expect(shown()?.hasOlder).toBe(false);
+});
+
+test.each([
+  { code: 'rate_limited', status: 429 },
+  { code: 'store_unavailable', status: 503 },
+  { code: 'unknown', status: 502 },
+  {},
+])('what passes by is said, and tried again until it is answered: %o', async (refusal) => {
+  const { box, followed, ids, shown, failed } = openBox(3);
+  box.refusals = Array.from({ length: 4 }, () => refusal);
+  onTestFinished(followed.follow());
+  box.count = 5;
+  await expect.poll(ids).toEqual(upTo(5));
+  expect(failed).toHaveLength(4);
+  for (const one of failed) expect(one).toMatchObject({ isRetrying: true, error: { message: 'Not now.', ...refusal } });
+  expect(shown()).toMatchObject({ isRetrying: false, error: undefined });
+  expect(box.asked).toHaveLength(5);
+});
+
+test('a box that says how long to wait is not asked before', async () => {
+  const { box, followed, shown } = openBox(3);
+  box.refusals = [{ code: 'rate_limited', status: 429, details: { retryAfter: 0.2 } }];
+  const began = performance.now();
+  onTestFinished(followed.follow());
+  await expect.poll(() => box.asked.length).toBe(2);
+  expect(performance.now() - began).toBeGreaterThan(190);
+  await expect.poll(() => shown()?.error).toBeUndefined();
+});
+
+test('what is refused for good is not asked again, until the person does', async () => {
+  const { box, followed, ids, shown } = openBox(3);
+  box.refusals = [{ code: 'forbidden', status: 403 }];
+  followed.follow();
+  await expect.poll(() => shown()?.error).toMatchObject({ code: 'forbidden' });
+  expect(shown()?.isRetrying).toBe(false);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(box.asked).toEqual(['3']);
+  onTestFinished(followed.follow());
+  box.count = 4;
+  await expect.poll(ids).toEqual(upTo(4));
+  expect(shown()?.error).toBeUndefined();
 });

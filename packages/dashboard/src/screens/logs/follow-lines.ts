@@ -1,4 +1,5 @@
 import type { OperationInput, StreamEvent } from '@svc/runtime/client';
+import { pause } from '../../api/pause.ts';
 
 export type LogLine = Extract<StreamEvent<'logs.tail'>, { event: 'log' }>['data'];
 
@@ -6,6 +7,8 @@ export interface Lines {
   lines: readonly LogLine[];
   isLoading: boolean;
   error: unknown;
+  /** What the error ended is tried again without being asked for. */
+  isRetrying: boolean;
   /** Some were dropped, as there are more than are held. */
   isCut: boolean;
   /** Between two of them some are missing: the box could not go on where the page had stopped. */
@@ -38,8 +41,10 @@ export interface FollowedLines {
 }
 
 export interface FollowTimes {
-  /** Milliseconds between two tries. */
+  /** Milliseconds before the next try; twice as long after each that fails. */
   again: number;
+  /** The longest of these. A box that says how long to wait is waited for. */
+  longest: number;
   /** How long records are gathered before they are shown. */
   gather: number;
   /** How many are held. */
@@ -54,8 +59,8 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
   let lastEventId: string | undefined;
   let isAsking = false;
 
-  const tell = (error?: unknown): void =>
-    show({ lines: [...held], isLoading: false, error, isCut, hasGap, hasOlder: cursor !== null && !isCut });
+  const tell = (error?: unknown, isRetrying = false): void =>
+    show({ lines: [...held], isLoading: false, error, isRetrying, isCut, hasGap, hasOlder: cursor !== null && !isCut });
   const add = (line: LogLine): void => {
     // The first page and the stream may both have it.
     if (held.length > 0 && line.id <= (held.at(-1) as LogLine).id) return;
@@ -74,10 +79,11 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
   };
   const follow = async (signal: AbortSignal): Promise<void> => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const showNow = (error?: unknown): void => {
+    let wait = times.again;
+    const showNow = (error?: unknown, isRetrying?: boolean): void => {
       clearTimeout(timer);
       timer = undefined;
-      if (!signal.aborted) tell(error);
+      if (!signal.aborted) tell(error, isRetrying);
     };
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
     while (!signal.aborted) {
@@ -86,6 +92,7 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
         showNow();
         for await (const frame of source.open(lastEventId, signal)) {
           lastEventId = frame.id ?? lastEventId;
+          wait = times.again;
           if (frame.event === 'reset') hasGap = held.length > 0;
           else if (frame.event === 'log') add(frame.data);
           // Many that come at once are drawn once.
@@ -94,11 +101,14 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
         if (source.isEnding) return showNow();
       } catch (error) {
         if (signal.aborted) return;
-        showNow(error);
-        // What is refused is refused again; what is lost heals.
-        if (error instanceof Error && 'code' in error) return;
+        const asked = askedWaitOf(error);
+        showNow(error, asked !== undefined);
+        if (asked === undefined) return;
+        await pause(Math.max(wait, asked), signal);
+        wait = Math.min(times.longest, wait * 2);
+        continue;
       }
-      await new Promise((resolve) => setTimeout(resolve, times.again));
+      await pause(times.again, signal);
     }
   };
   return {
@@ -136,4 +146,18 @@ export type LogFilter = Omit<OperationInput<'logs.search'>, 'limit' | 'cursor'>;
 
 // --- internal ---
 
-const TIMES: FollowTimes = { again: 2_000, gather: 100, most: 100_000 };
+const TIMES: FollowTimes = { again: 2_000, longest: 30_000, gather: 100, most: 100_000 };
+
+/** Milliseconds that a refusal asks to wait, 0 where it asks for none. Undefined: it is refused again, however long one waits. */
+function askedWaitOf(error: unknown): number | undefined {
+  const { code, status, details } = (error ?? {}) as {
+    code?: unknown;
+    status?: number;
+    details?: { retryAfter?: unknown };
+  };
+  // What is lost heals.
+  if (code === undefined) return 0;
+  if (status === undefined || (status !== 429 && status < 500)) return undefined;
+  const seconds = Number(details?.retryAfter ?? 0);
+  return Number.isFinite(seconds) ? Math.min(seconds, 3_600) * 1_000 : 0;
+}

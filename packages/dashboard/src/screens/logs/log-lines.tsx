@@ -1,9 +1,8 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'react';
-import type { KeyboardEvent, RefObject } from 'react';
+import type { KeyboardEvent, ReactNode, RefObject } from 'react';
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Loading } from '../../ui/loading.tsx';
@@ -25,8 +24,8 @@ const TONES: Record<LogLine['level'], string> = {
  * A row a record, the newest last; one is opened to see all of it, which the address holds. Up and down go through them, and
  * Enter opens the one that is marked.
  */
-export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
-  const { lines, isLoading, error, isCut, hasGap, hasOlder, onOlder } = log;
+export function LogLines({ empty, ...log }: ShownLines & { empty: ReactNode }) {
+  const { lines, isLoading, error, isRetrying, isCut, hasGap, hasOlder, onOlder, onRetry } = log;
   const [{ record }, setSearch] = useSearchState();
   const open = useMemo(() => lines.find(({ id }) => String(id) === record), [lines, record]);
   const setOpen = (line: LogLine | undefined) => setSearch({ record: line && String(line.id) }, line ? 'push' : 'back');
@@ -65,7 +64,10 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
   if (isLoading && lines.length === 0 && !error) return <Loading />;
   return (
     <>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={error} onRetry={onRetry} />}
+      {isRetrying && (
+        <p className="-mt-3 mb-2 text-xs text-muted">It is tried again by itself, until it is answered.</p>
+      )}
       {isCut && <p className="mb-1 text-xs text-muted">Older records were dropped. Narrow them down to see those.</p>}
       {hasGap && (
         <p role="status" className="mb-1 text-xs text-warn">
@@ -80,7 +82,7 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
         </p>
       )}
       {lines.length === 0 ? (
-        <Empty title={empty} />
+        error === undefined && empty
       ) : (
         <Rows
           role="log"
@@ -128,24 +130,29 @@ export function LogLines({ empty, ...log }: ShownLines & { empty: string }) {
           </Button>
         </p>
       )}
-      {open && (
-        <Dialog wide title={`${open.level} at ${toWhole(open.at)}`} onClose={() => setOpen(undefined)}>
-          <Value label="Message" value={open.message} />
-          {open.fields && <Value label="Fields" value={open.fields} />}
-          {open.runId !== null && (
-            <p>
-              <Link to={`/runs/${open.runId}`}>Open its run</Link>
-              {open.step !== null && ` · step ${open.step}`}
-            </p>
-          )}
-          {open.requestId !== null && <p className="text-xs text-muted">request {open.requestId}</p>}
-        </Dialog>
-      )}
+      {open && <Record line={open} onClose={() => setOpen(undefined)} />}
     </>
   );
 }
 
 // --- internal ---
+
+function Record({ line, onClose }: { line: LogLine; onClose(): void }) {
+  const { level, at, message, fields, runId, step, requestId } = line;
+  return (
+    <Dialog wide title={`${level} at ${toWhole(at)}`} onClose={onClose}>
+      <Value label="Message" value={message} />
+      {fields && <Value label="Fields" value={fields} />}
+      {runId !== null && (
+        <p>
+          <Link to={`/runs/${runId}`}>Open its run</Link>
+          {step !== null && ` · step ${step}`}
+        </p>
+      )}
+      {requestId !== null && <p className="text-xs text-muted">request {requestId}</p>}
+    </Dialog>
+  );
+}
 
 /** When older ones come in front, those appear: what was the first is then the last that is seen. */
 function useStay(list: RefObject<HTMLDivElement | null>, lines: readonly LogLine[]): void {

@@ -1,5 +1,6 @@
 import { useSearchState } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { Page } from '../../ui/page.tsx';
 import { SearchField } from '../../ui/search-field.tsx';
@@ -62,7 +63,18 @@ export default function Logs() {
         <TimeField label="From" value={from} onChange={(value) => setSearch({ from: value })} />
         <TimeField label="Before" value={to} onChange={(value) => setSearch({ to: value })} />
       </div>
-      <LogLines {...lines} empty={isNarrow ? 'No record is like that' : 'Nothing was logged yet'} />
+      <LogLines
+        {...lines}
+        empty={
+          isNarrow ? (
+            <Empty title="No record is like that">Change or clear the filters.</Empty>
+          ) : (
+            <Empty title="Nothing was logged yet">
+              What code says with <code>svc.log</code>, and what the box says of it, appears here by itself.
+            </Empty>
+          )
+        }
+      />
     </Page>
   );
 }

@@ -6,6 +6,8 @@ import type { Lines, LinesSource, LogFilter } from './follow-lines.ts';
 export interface ShownLines extends Lines {
   /** Reads the next page of older ones. */
   onOlder(): Promise<void>;
+  /** Goes on at once behind the last record that is held. */
+  onRetry(): void;
 }
 
 /** The newest records a filter lets through, older ones when asked, and from then on each as it is stored. */
@@ -32,12 +34,28 @@ export function useRunLogs(id: string): ShownLines {
 // --- internal ---
 
 const PAGE = 200;
-const NONE: Lines = { lines: [], isLoading: true, error: undefined, isCut: false, hasGap: false, hasOlder: false };
+const NONE: Lines = {
+  lines: [],
+  isLoading: true,
+  error: undefined,
+  isRetrying: false,
+  isCut: false,
+  hasGap: false,
+  hasOlder: false,
+};
 
 function useLines(key: string, isPaused: boolean, source: LinesSource): ShownLines {
   const [shown, setShown] = useState({ key, lines: NONE });
   // Another filter is another list; a pause is not.
   const followed = useMemo(() => followLines(source, (lines) => setShown({ key, lines })), [key]);
-  useEffect(() => (isPaused ? followed.look() : followed.follow()), [followed, isPaused]);
-  return { ...(shown.key === key ? shown.lines : NONE), onOlder: followed.more };
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => (isPaused ? followed.look() : followed.follow()), [followed, isPaused, attempt]);
+  const onRetry = (): void => {
+    setShown(({ key: of, lines }) => ({
+      key: of,
+      lines: { ...lines, error: undefined, isRetrying: false, isLoading: lines.lines.length === 0 },
+    }));
+    setAttempt(attempt + 1);
+  };
+  return { ...(shown.key === key ? shown.lines : NONE), onOlder: followed.more, onRetry };
 }

@@ -23,7 +23,9 @@ export function Invites() {
         <Answer of={invites} rows={2}>
           {({ items }) =>
             items.length === 0 ? (
-              <p className="text-muted">Nobody is invited who has not come.</p>
+              <p className="text-muted">
+                Nobody is invited who has not come. <i>Invite someone</i> makes a link for somebody.
+              </p>
             ) : (
               <Table
                 label="Open invites"

@@ -124,7 +124,9 @@ function Waiting() {
       <Answer of={approvals} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="Nothing waits for a decision" />
+            <Empty title="Nothing waits for a decision">
+              What workflows and agents ask people appears here by itself.
+            </Empty>
           ) : (
             <ul>
               {items.map(({ approvalId, title, createdAt }) => (
@@ -157,7 +159,9 @@ function Failed() {
       <Answer of={runs} rows={3}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="No run has failed" />
+            <Empty title="No run has failed">
+              What is under way is under <Link to="/runs">Runs</Link>.
+            </Empty>
           ) : (
             <ul>
               {items.map(({ runId, name, error, endedAt }) => (

@@ -1,7 +1,6 @@
 import { useCallback, useEffect } from 'react';
 import type { ReactNode } from 'react';
 import type { AgentInterrupt } from '@svc/runtime/client';
-import { useMay } from '../../app/box.ts';
 import { useDialogs } from '../../app/search.ts';
 import type { UseChat } from '../../chat/use-chat.ts';
 import { AgentState } from '../../chat/agent-state.tsx';
@@ -9,7 +8,7 @@ import { Composer } from '../../chat/composer.tsx';
 import { MessageList } from '../../chat/message-list.tsx';
 import { toText } from '../../chat/message.ts';
 import { Pending } from '../../chat/pending.tsx';
-import { PauseCard } from '../../chat/pause-card.tsx';
+import { Pause } from '../../chat/pause.tsx';
 import { toSent } from '../../chat/thread.ts';
 import type { Thread } from '../../chat/thread.ts';
 import { TurnFoot } from '../../chat/turn-foot.tsx';
@@ -119,7 +118,6 @@ interface TalkProps {
 
 function Talk({ agent, chatting, onBranch }: TalkProps) {
   const { chat, thread, isOpening, failure } = chatting;
-  const may = useMay();
   const pauses = usePauses(thread.interrupts, chat.decide);
   const end = useStickToEnd();
   const replace = useCallback((id: string, text: string) => void chat.replace(id, text), [chat]);
@@ -136,12 +134,11 @@ function Talk({ agent, chatting, onBranch }: TalkProps) {
     [chat],
   );
   const toPause = (interrupt: AgentInterrupt): ReactNode => (
-    <PauseCard
+    <Pause
       key={interrupt.id}
       interrupt={interrupt}
       chosen={pauses.chosenOf(interrupt.id)}
       busy={thread.status === 'running'}
-      may={may('hitl:decide')}
       refused={failure}
       onDecide={(decision) => pauses.choose(interrupt.id, decision)}
     />

@@ -8,6 +8,7 @@ import { Field, Select } from '../../ui/field.tsx';
 import { Button } from '../../ui/button.tsx';
 import { toSides } from './sides.ts';
 import type { SidePair } from './sides.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 /** Two versions side by side; at first the one in force and the latest. */
 export function Compare({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
@@ -15,7 +16,8 @@ export function Compare({ prompt }: { prompt: OperationOutput<'prompts.get'> }) 
   const [search, change] = useSearchState();
   const from = toVersion(search['from']) ?? publishedVersion ?? Math.max(1, latestVersion - 1);
   const to = toVersion(search['to']) ?? latestVersion;
-  const { items = [] } = useList('prompts.versions', { id, limit: 200 });
+  const versions = useList('prompts.versions', { id, limit: 200 });
+  const { items = [] } = versions;
   const diff = useCall('prompts.diff', { id, from, to }, { keep: true });
   const known = items.map(({ version }) => version);
   const options = [...new Set([from, to, ...known])]
@@ -48,6 +50,7 @@ export function Compare({ prompt }: { prompt: OperationOutput<'prompts.get'> }) 
         </Field>
         <Button onClick={() => change({ from: String(to), to: String(from) })}>Swap</Button>
       </div>
+      <Refused of={versions} what="Other versions" />
       <Answer of={diff}>{(found) => <Sides diff={found} />}</Answer>
     </>
   );
@@ -63,7 +66,8 @@ const PAGE = 500;
 function Sides({ diff }: { diff: Diff }) {
   const [most, setMost] = useState(PAGE);
   useEffect(() => setMost(PAGE), [diff]);
-  if (diff.hunks.length === 0) return <Empty title="They are the same" />;
+  if (diff.hunks.length === 0)
+    return <Empty title="They are the same">Choose another version to see what it changed.</Empty>;
   const pairs = diff.hunks.flatMap((hunk, at) => [...(at > 0 ? [undefined] : []), ...toSides(hunk)]);
   return (
     <>

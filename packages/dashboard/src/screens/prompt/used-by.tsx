@@ -5,6 +5,7 @@ import { useMay } from '../../app/box.ts';
 import { Link } from '../../ui/link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { rootOf } from './tried.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 type Prompt = OperationOutput<'prompts.get'>;
 
@@ -64,7 +65,13 @@ function Suites({ id }: { id: string }) {
     const pinned = prompts.find(({ promptId }) => promptId === id);
     return pinned ? [{ name, version: pinned.version }] : [];
   });
-  return pinning?.map(({ name, version }) => (
+  if (!pinning)
+    return suites.error ? (
+      <li>
+        <Refused of={suites} what="The suites" />
+      </li>
+    ) : null;
+  return pinning.map(({ name, version }) => (
     <li key={name}>
       Suite <Link to={`/evals/suites/${name}`}>{name}</Link> runs with version {version}.
     </li>
@@ -76,7 +83,12 @@ function Runs({ prompt: { id, key, ownerKind, publishedVersion, latestVersion } 
   const version = publishedVersion ?? latestVersion;
   const mark = ownerKind === 'agent' && key === 'instructions' ? 'instructions' : `${ownerKind}.${key}`;
   const runs = useCall('runs.list', { attribute: `svc.prompt.${mark}:${id}@${version}`, limit: 5 });
-  if (!runs.data) return null;
+  if (!runs.data)
+    return runs.error ? (
+      <li>
+        <Refused of={runs} what="The runs that were given it" />
+      </li>
+    ) : null;
   if (runs.data.items.length === 0) return <li className="text-muted">No run was given version {version} yet.</li>;
   return (
     <li>

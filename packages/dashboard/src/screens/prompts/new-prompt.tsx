@@ -5,6 +5,7 @@ import { Field, Input, Select, Textarea } from '../../ui/field.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
 import { OWNER_KINDS } from './owner.ts';
 import type { OwnerKind } from './owner.ts';
+import { Refused } from '../../ui/refused.tsx';
 
 /** A prompt with its first version, which is a draft. */
 export function NewPrompt({ onClose }: { onClose(): void }) {
@@ -56,6 +57,7 @@ export function NewPrompt({ onClose }: { onClose(): void }) {
           )}
         </Field>
       )}
+      <Refused of={names} what="The names of agents and workflows" />
       <Field label="Key" hint="What code asks for it by; instructions of an agent take the place of those in its code">
         {(parts) => <Input {...parts} value={key} onChange={({ target }) => setKey(target.value)} />}
       </Field>

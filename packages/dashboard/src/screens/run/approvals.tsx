@@ -8,12 +8,14 @@ import { ACTIONS, askedOf, wholeOf } from '../approvals/approval.ts';
 import type { ListedApproval } from '../approvals/approval.ts';
 import { Asked } from '../approvals/asked.tsx';
 import { Decide } from '../approvals/decide.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** What a run has asked people, newest first: what waits is decided here. Nothing where it has asked nothing. */
 export function RunApprovals({ id }: { id: string }) {
   const may = useMay();
-  const { data } = useCall('approvals.list', { run: id, limit: MOST }, { enabled: may('hitl:read') });
-  if (!data || data.items.length === 0) return null;
+  const approvals = useCall('approvals.list', { run: id, limit: MOST }, { enabled: may('hitl:read') });
+  const { data } = approvals;
+  if (!data || data.items.length === 0) return <Refused of={approvals} what="What it has asked people" />;
   return (
     <section aria-label="Approvals" className="mb-4 rounded-lg border border-line bg-panel p-3">
       <h2 className="mb-1 font-medium">Approvals</h2>
@@ -78,7 +80,7 @@ function Pending({ listed }: { listed: ListedApproval }) {
   const whole = wholeOf(listed);
   const asked = useCall('approvals.get', { id: listed.approvalId });
   const approval = asked.data ?? whole;
-  if (!approval) return null;
+  if (!approval) return <Refused of={asked} what="What is asked" />;
   const { call, args } = askedOf(approval);
   return (
     <div className="mt-2">

@@ -1,10 +1,21 @@
 import { useCall } from '../../api/queries.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Link } from '../../ui/link.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** The runs that were started to repeat this one, newest first; nothing when there is none. */
 export function Repeats({ id }: { id: string }) {
-  const { data } = useCall('runs.list', { retryOf: id, limit: SHOWN });
+  const repeats = useCall('runs.list', { retryOf: id, limit: SHOWN });
+  const { data } = repeats;
+  if (repeats.error && !data)
+    return (
+      <div>
+        <dt className="text-muted">Repeated by</dt>
+        <dd>
+          <Refused of={repeats} what="The runs that repeat it" />
+        </dd>
+      </div>
+    );
   if (!data || data.items.length === 0) return null;
   return (
     <div className="flex min-w-0 flex-wrap gap-1.5">

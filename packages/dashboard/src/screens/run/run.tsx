@@ -7,6 +7,7 @@ import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { toCost } from '../../ui/cost.ts';
 import { Copy } from '../../ui/copy.tsx';
+import { Empty } from '../../ui/empty.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -19,8 +20,10 @@ import { RunActions } from './actions.tsx';
 import { RunApprovals } from './approvals.tsx';
 import { Fault } from './fault.tsx';
 import { isFinal } from './final.ts';
+import { Published } from './published.tsx';
 import { Repeats } from './repeats.tsx';
 import { TimelineTab } from './timeline-tab.tsx';
+import { Webhooks } from './webhooks.tsx';
 import { WhyPanel } from './why.tsx';
 
 type Run = OperationOutput<'runs.get'>;
@@ -71,6 +74,10 @@ export default function RunScreen() {
                   </>
                 ),
               },
+              { id: 'published', title: 'State and streams', content: () => <Published id={id} /> },
+              ...(may('hitl:decide')
+                ? [{ id: 'webhooks', title: 'Webhooks', content: () => <Webhooks id={id} /> }]
+                : []),
               ...(may('logs:read') ? [{ id: 'logs', title: 'Logs', content: () => <LogsTab id={id} /> }] : []),
             ]}
           />
@@ -84,7 +91,16 @@ export default function RunScreen() {
 
 function LogsTab({ id }: { id: string }) {
   const logs = useRunLogs(id);
-  return <LogLines {...logs} empty="This run has logged nothing." />;
+  return (
+    <LogLines
+      {...logs}
+      empty={
+        <Empty title="This run has logged nothing">
+          Its steps do with <code>svc.log.info</code>. The tab <i>Timeline</i> says what it did.
+        </Empty>
+      }
+    />
+  );
 }
 
 function Facts({ run }: { run: Run }) {

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useMemo } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { toCount } from '../../ui/count.ts';
 import { Details } from './details.tsx';
 import { isFinal } from './final.ts';
+import { readIds, writeIds } from './in-address.ts';
 import { Timeline } from './timeline-view.tsx';
 import { useTimeline } from './use-timeline.ts';
 
@@ -14,17 +15,12 @@ type Run = OperationOutput<'runs.get'>;
 
 /** The calls of a run as a tree over time, and the details of the one that is open. */
 export function TimelineTab({ run }: { run: Run }) {
-  const [{ span, idle }, setSearch] = useSearchState();
-  const [opened, setOpened] = useState(NOTHING);
+  const [{ span, idle, children, closed: folded }, setSearch] = useSearchState();
+  const opened = useMemo(() => readIds(children), [children]);
+  const closed = useMemo(() => readIds(folded), [folded]);
   const navigate = useNavigate();
   const timeline = useTimeline(run.runId, opened);
   const isFolded = idle !== 'shown';
-  const open = (runId: string, isOpen: boolean): void => {
-    const next = new Set(opened);
-    if (isOpen) next.add(runId);
-    else next.delete(runId);
-    setOpened(next);
-  };
   return (
     <Answer of={timeline} rows={12}>
       {(spans) => {
@@ -49,7 +45,9 @@ export function TimelineTab({ run }: { run: Run }) {
                 selected={span}
                 onSelect={(spanId) => setSearch({ span: spanId })}
                 opened={opened}
-                onOpen={open}
+                onOpen={(runId, isOpen) => setSearch({ children: writeIds(opened, runId, isOpen) })}
+                closed={closed}
+                onClose={(spanId, isClosed) => setSearch({ closed: writeIds(closed, spanId, isClosed) })}
                 onGo={(runId) => void navigate({ to: `/runs/${runId}` as never })}
               />
             </div>
@@ -66,7 +64,3 @@ export function TimelineTab({ run }: { run: Run }) {
     </Answer>
   );
 }
-
-// --- internal ---
-
-const NOTHING: ReadonlySet<string> = new Set();

@@ -23,6 +23,8 @@ function draw(isFolded = true): Map<string, string> {
       onSelect: () => {},
       opened: new Set<string>(),
       onOpen: () => {},
+      closed: new Set<string>(),
+      onClose: () => {},
       onGo: () => {},
     }),
   );

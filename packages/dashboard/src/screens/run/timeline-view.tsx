@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'react';
+import { useMemo, useRef } from 'react';
 import type { KeyboardEvent } from 'react';
 import { Link } from '../../ui/link.tsx';
 import { Rows, showRow } from '../../ui/rows.tsx';
@@ -16,20 +16,22 @@ export interface TimelineProps {
   /** The child runs whose calls are among the spans. */
   opened: ReadonlySet<string>;
   onOpen(runId: string, isOpen: boolean): void;
+  /** The spans whose calls are not shown. */
+  closed: ReadonlySet<string>;
+  onClose(spanId: string, isClosed: boolean): void;
   /** Goes to the run. */
   onGo(runId: string): void;
 }
 
 const ROW = 28;
 const MOST_HEIGHT = 560;
-const NOTHING: ReadonlySet<string> = new Set();
 
 /**
  * A row a span: who called whom on the left, when on the right. Arrows move, left and right close and open, Enter goes to a
  * child run.
  */
-export function Timeline({ spans, isLive, isFolded, selected, onSelect, opened, onOpen, onGo }: TimelineProps) {
-  const [closed, setClosed] = useState(NOTHING);
+export function Timeline(props: TimelineProps) {
+  const { spans, isLive, isFolded, selected, onSelect, opened, onOpen, closed, onClose, onGo } = props;
   const element = useRef<HTMLDivElement>(null);
   const time = useNow(isLive ? 1_000 : 60_000);
   // What a run that is over has left open lasted as long as the run.
@@ -47,11 +49,7 @@ export function Timeline({ spans, isLive, isFolded, selected, onSelect, opened, 
   };
   const fold = ({ span }: Row, isClosed: boolean) => {
     if (isChildRun(span)) return onOpen(span.runId, !isClosed);
-    const id = span.spanId;
-    const next = new Set(closed);
-    if (isClosed) next.add(id);
-    else next.delete(id);
-    setClosed(next);
+    onClose(span.spanId, isClosed);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const row = rows[at];

@@ -14,6 +14,7 @@ import { SearchField } from '../../ui/search-field.tsx';
 import { Table } from '../../ui/table.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { TimeField } from '../../ui/time-field.tsx';
+import { AllRuns } from './all.tsx';
 import { Chips } from './chips.tsx';
 import { ChooseColumns, useColumns } from './choose-columns.tsx';
 import type { Run } from './columns.tsx';
@@ -27,6 +28,8 @@ export default function Runs() {
   const filter = useMemo(() => toFilter(search), [search]);
   const { names, columns, choose } = useColumns(search.cols, (cols) => setSearch({ cols }));
   const { has } = search;
+  // The box refuses to do something to every run there is.
+  const isFiltered = Object.keys(filter).length > 0;
   const isNarrow = Object.keys(NOTHING).some((name) => search[name]);
   return (
     <Page
@@ -35,6 +38,7 @@ export default function Runs() {
       actions={
         <>
           {isNarrow && <Button onClick={() => setSearch(NOTHING)}>Clear the filters</Button>}
+          {isFiltered && !has && <AllRuns filter={filter} />}
           <ChooseColumns names={names} onChange={choose} />
         </>
       }

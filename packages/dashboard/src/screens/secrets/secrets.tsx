@@ -15,6 +15,7 @@ import { Page } from '../../ui/page.tsx';
 import { describeSecret, SecretArea, useTypedSecret } from '../../ui/secret-area.tsx';
 import { Time } from '../../ui/time.tsx';
 import { toast } from '../../ui/toast.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 type Secret = OperationOutput<'secrets.list'>['items'][number];
 /** The names of the secrets: a value is written, and never shown. */
@@ -105,7 +106,9 @@ function Write({ name: known, onClose }: { name?: string; onClose(): void }) {
 
 /** Code that reads it is given the new value from its next read on; what holds the old one is not known to the box. */
 function LastRead({ name }: { name: string }) {
-  const { data } = useCall('secrets.get', { name });
+  const secret = useCall('secrets.get', { name });
+  const { data } = secret;
+  if (!data && secret.error) return <Refused of={secret} what="When it was read last" />;
   return (
     <p className="min-h-10 text-muted">
       {data && (

@@ -31,7 +31,7 @@ export function Replay({ session, isLeaving }: { session: OperationOutput<'sessi
           )}
           {turns.length === 0 && (
             <Empty title="No turn has ended yet">
-              A turn that fails or is cancelled adds nothing. Its run is under Runs.
+              A turn that fails or is cancelled adds nothing: the tab <i>Runs</i> says why.
             </Empty>
           )}
           <div className="space-y-6">

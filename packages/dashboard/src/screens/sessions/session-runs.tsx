@@ -17,7 +17,9 @@ export function SessionRuns({ id, isLeaving }: { id: string; isLeaving: boolean 
     <Answer of={{ ...list, data: list.items }}>
       {(items) =>
         items.length === 0 ? (
-          <Empty title="It has no run">They were deleted, by hand or because they were old enough.</Empty>
+          <Empty title="It has no run">
+            They were deleted, by hand or because they were old enough. What is said next in it has one.
+          </Empty>
         ) : (
           <>
             <Table label="Runs of the session" columns={COLUMNS} rows={items} keyOf={({ runId }) => runId} />

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useDialogs, useGoOn, usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, useGoAway, usePathParams, useSearchState } from '../../app/search.ts';
 import { AgentState } from '../../chat/agent-state.tsx';
 import { COPILOT_AGENT } from '../../copilot/agent.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -78,7 +78,7 @@ function Kept({ kept }: { kept: Shown['kept'] | undefined }) {
 
 function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: boolean): void }) {
   const may = useMay();
-  const goOn = useGoOn();
+  const goAway = useGoAway();
   const { asked, ask, close } = useDialogs('delete');
   const remove = useChange('sessions.delete', ['sessions', 'runs']);
   const { agent, name, kind, owner, sessionId } = session;
@@ -115,7 +115,7 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
               throw error;
             }
             toast('The session is deleted.');
-            await goOn('/sessions');
+            await goAway('/sessions');
           }}
         >
           Its turns and their runs are deleted with it. It cannot be undone.

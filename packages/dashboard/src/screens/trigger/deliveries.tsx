@@ -19,7 +19,9 @@ export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: Tri
   if (deliveries.length === 0)
     return (
       <Empty title="Nothing has come yet">
-        {kind === 'poll' ? 'Each new item' : 'What its sender sends'} is listed here, whatever comes of it.
+        {kind === 'poll'
+          ? 'Each new item that the box finds is listed here, whatever comes of it.'
+          : 'Give its address to the service: what that sends is listed here, whatever comes of it.'}
       </Empty>
     );
   const nameless = kind === 'poll' ? 'an item' : 'a call';

@@ -2,6 +2,7 @@ import { useCall } from '../../api/queries.ts';
 import { Field, Input, Select, Textarea } from '../../ui/field.tsx';
 import type { Draft } from './draft.ts';
 import type { DraftProps } from './trigger-form.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** What a poll asks for, and how often. */
 export function PollFields({ draft, onChange }: DraftProps) {
@@ -86,16 +87,19 @@ function ConnectionField({ draft: { connection }, onChange }: DraftProps) {
   const known = (connections.data?.items ?? []).filter(({ per }) => per === 'box').map(({ id }) => id);
   const all = connection === '' || known.includes(connection) ? known : [...known, connection];
   return (
-    <Field label="Asked as" hint="With the credential of a connection; then the address may be a path at its service">
-      {(parts) => (
-        <Select
-          {...parts}
-          value={connection}
-          onChange={({ target }) => onChange({ connection: target.value })}
-          options={[['', 'Nobody'], ...all.map((each) => [each, each] as const)]}
-        />
-      )}
-    </Field>
+    <>
+      <Field label="Asked as" hint="With the credential of a connection; then the address may be a path at its service">
+        {(parts) => (
+          <Select
+            {...parts}
+            value={connection}
+            onChange={({ target }) => onChange({ connection: target.value })}
+            options={[['', 'Nobody'], ...all.map((each) => [each, each] as const)]}
+          />
+        )}
+      </Field>
+      <Refused of={connections} what="The connections" />
+    </>
   );
 }
 

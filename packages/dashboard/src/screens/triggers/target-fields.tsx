@@ -2,6 +2,7 @@ import { useCall } from '../../api/queries.ts';
 import { Field, Select } from '../../ui/field.tsx';
 import type { Draft } from './draft.ts';
 import type { DraftProps } from './trigger-form.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** What a delivery starts. */
 export function TargetFields({ draft: { kind, target: chosen }, onChange }: DraftProps) {
@@ -34,6 +35,7 @@ export function TargetFields({ draft: { kind, target: chosen }, onChange }: Draf
           />
         )}
       </Field>
+      <Refused of={names} what="The names of agents and workflows" />
     </div>
   );
 }

@@ -3,11 +3,13 @@ import { useList } from '../../api/queries.ts';
 import { previewOf } from '../../ui/json/rows.ts';
 import { toRelative } from '../../ui/time.tsx';
 import { toastFailure } from '../../ui/toast.tsx';
+import { Refused } from '../../ui/refused.tsx';
 
 /** The inputs of the last ten runs, one of which is taken over. */
 export function EarlierInputs({ name, onUse }: { name: string; onUse(input: unknown): void }) {
   const { client } = useBox();
-  const { items = [] } = useList('runs.list', { name, kind: 'workflow', limit: 10 });
+  const runs = useList('runs.list', { name, kind: 'workflow', limit: 10 });
+  const { items = [] } = runs;
   const use = async (runId: string): Promise<void> => {
     const run = items.find((one) => one.runId === runId);
     if (!run) return;
@@ -18,7 +20,7 @@ export function EarlierInputs({ name, onUse }: { name: string; onUse(input: unkn
       toastFailure(error);
     }
   };
-  if (items.length === 0) return null;
+  if (items.length === 0) return <Refused of={runs} what="Earlier inputs" />;
   return (
     <select
       aria-label="Use an earlier input"

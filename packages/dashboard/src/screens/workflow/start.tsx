@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useCall, useChange } from '../../api/queries.ts';
-import { useSearchState } from '../../app/search.ts';
+import { useDialogs, useSearchState } from '../../app/search.ts';
 import { check } from '../../form/check.ts';
 import type { Issue } from '../../form/check.ts';
 import { readIssues } from '../../form/issues.ts';
@@ -12,15 +12,18 @@ import { Button } from '../../ui/button.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { EarlierInputs } from './earlier-inputs.tsx';
 import { Followed } from './followed.tsx';
+import { StartMany } from './start-many.tsx';
 import { StartOptions, toStartInput } from './start-options.tsx';
 
 /** The input is written, the workflow is started, and what becomes of it is seen to its end. */
 export function Start({ name }: { name: string }) {
   const schema = useCall('workflows.schema', { name });
+  const { asked, ask, close } = useDialogs('many');
   return (
     <div className="grid items-start gap-4 lg:grid-cols-2">
-      <Answer of={schema}>{({ input }) => <StartForm name={name} schema={input} />}</Answer>
+      <Answer of={schema}>{({ input }) => <StartForm name={name} schema={input} onMany={() => ask('many')} />}</Answer>
       <Followed name={name} />
+      {asked.many !== undefined && <StartMany name={name} onClose={close} />}
     </div>
   );
 }
@@ -30,7 +33,13 @@ export function Start({ name }: { name: string }) {
 const ANYTHING: JsonSchema = {};
 const NO_ISSUES: readonly Issue[] = [];
 
-function StartForm({ name, schema }: { name: string; schema: JsonSchema | null }) {
+interface StartFormProps {
+  name: string;
+  schema: JsonSchema | null;
+  onMany(): void;
+}
+
+function StartForm({ name, schema, onMany }: StartFormProps) {
   const whole = schema ?? ANYTHING;
   const [{ mode: asked }, change] = useSearchState();
   const mode = asked === 'json' || !hasFields(whole) ? 'json' : 'form';
@@ -93,7 +102,8 @@ function StartForm({ name, schema }: { name: string; schema: JsonSchema | null }
         <Button type="submit" look="primary" busy={start.isPending}>
           Start
         </Button>
-        <span className="text-xs text-muted">Ctrl+Enter</span>
+        <span className="flex-1 text-xs text-muted">Ctrl+Enter</span>
+        <Button onClick={onMany}>Start many…</Button>
       </div>
     </form>
   );

@@ -13,6 +13,7 @@ import { WorkflowChat } from './chat.tsx';
 import { Queue } from './queue.tsx';
 import { LastRuns } from './last-runs.tsx';
 import { Start } from './start.tsx';
+import { StartedBy } from './started-by.tsx';
 
 type WorkflowDetail = OperationOutput<'workflows.get'>;
 
@@ -51,6 +52,7 @@ function Detail({ workflow }: { workflow: WorkflowDetail }) {
         <code className="text-xs wrap-anywhere">{workflow.trigger}</code>
         {steps.length > 0 && <span>Steps: {steps.map((step) => step.name).join(', ')}</span>}
       </p>
+      <StartedBy workflow={workflow} />
       {problem && <CodeProblemCard problem={problem} />}
       <Tabs
         label="Workflow"

@@ -1,15 +1,18 @@
 import type { OperationOutput } from '@svc/runtime/client';
 import { useCall } from '../../api/queries.ts';
+import { useMay } from '../../app/box.ts';
 import { useSearchState } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { Link } from '../../ui/link.tsx';
+import { New } from '../../ui/new.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Table } from '../../ui/table.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CodeState } from './code-state.tsx';
+import { SendEvent } from './send-event.tsx';
 
 type Workflow = OperationOutput<'workflows.list'>['items'][number];
 
@@ -17,8 +20,18 @@ type Workflow = OperationOutput<'workflows.list'>['items'][number];
 export default function Workflows() {
   const [{ q = '' }, change] = useSearchState();
   const workflows = useCall('workflows.list', {});
+  const mayStart = useMay()('workflows:start');
   return (
-    <Page title="Workflows">
+    <Page
+      title="Workflows"
+      actions={
+        mayStart && (
+          <New label="Send an event" name="event" plain>
+            {(close) => <SendEvent known={eventsOf(workflows.data?.items ?? [])} onClose={close} />}
+          </New>
+        )
+      }
+    >
       <Answer of={workflows}>
         {({ items }) =>
           items.length === 0 ? (
@@ -52,9 +65,14 @@ export default function Workflows() {
 
 // --- internal ---
 
+function eventsOf(workflows: readonly Workflow[]): string[] {
+  return [...new Set(workflows.flatMap(({ event }) => event ?? []))].sort();
+}
+
 function Found({ items, query }: { items: Workflow[]; query: string }) {
   const found = items.filter(({ name }) => name.toLowerCase().includes(query.toLowerCase()));
-  if (found.length === 0) return <Empty title={`No workflow has “${query}” in its name`} />;
+  if (found.length === 0)
+    return <Empty title={`No workflow has “${query}” in its name`}>Look for another part of it.</Empty>;
   return <Table label="Workflows" columns={COLUMNS} rows={found} keyOf={({ name }) => name} />;
 }
 
@@ -71,6 +89,12 @@ const COLUMNS: readonly Column<Workflow>[] = [
   { title: 'Input', cell: ({ hasSchema }) => (hasSchema ? '◆ schema' : '◇ anything') },
   { title: 'Mode', wide: true, cell: ({ mode }) => <Badge>{mode}</Badge> },
   { title: 'At once', wide: true, cell: (workflow) => <AtOnce of={workflow} /> },
+  {
+    title: 'Starts by',
+    wide: true,
+    cell: ({ event }) =>
+      event === null ? <span className="text-muted">–</span> : <code className="text-xs wrap-anywhere">{event}</code>,
+  },
   { title: 'Steps', end: true, wide: true, cell: ({ steps }) => steps.length },
   {
     title: 'Timers',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAmong } from './approvers.ts';
+import { isAmong, nameApprovers } from './approvers.ts';
 
 const caller = { id: 'u-1', name: 'Ada', role: 'approver' } as const;
 
@@ -15,4 +15,8 @@ test('who is named by id or by role decides, and anybody where nobody is named o
 test('an id that is written like a role is none', () => {
   const posing = { ...caller, id: 'role:admin' };
   expect(isAmong(['role:admin'], { place: 'full', caller: posing })).toBe(false);
+});
+
+test('who decides is named, a role as one', () => {
+  expect(nameApprovers(['u-1', 'role:admin'])).toBe('u-1, anyone who is admin');
 });

@@ -1,4 +1,4 @@
-import type { Bootstrap } from '../../app/bootstrap.ts';
+import type { Bootstrap } from '../app/bootstrap.ts';
 
 /** Whether a person is one of those who decide, as the box sees it. Where it asks for no credential, all are. */
 export function isAmong(
@@ -9,6 +9,11 @@ export function isAmong(
   // An id that is written like a role is none.
   const isNamed = !caller.id.startsWith(ROLE) && approvers.includes(caller.id);
   return isNamed || approvers.includes(`${ROLE}${caller.role}`);
+}
+
+/** Ids, and roles as `role:admin`, as a person reads them. */
+export function nameApprovers(approvers: readonly string[]): string {
+  return approvers.map((one) => (one.startsWith(ROLE) ? `anyone who is ${one.slice(ROLE.length)}` : one)).join(', ');
 }
 
 // --- internal ---
