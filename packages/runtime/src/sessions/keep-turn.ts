@@ -3,6 +3,7 @@ import type { SQL } from 'drizzle-orm';
 import type { ConversationSummary, KeptSummary } from '../agents/turn/input.ts';
 import type { TurnToKeep } from '../agents/turn/session-store.ts';
 import { toStorable } from '../agents/turn/storable.ts';
+import { createGroupCommit } from '../engine/group-commit.ts';
 import { prepare } from '../stores/drizzle.ts';
 import type { Drizzle, Prepared } from '../stores/drizzle.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
@@ -13,17 +14,101 @@ import { sessionMessages, sessions, sessionTurns } from './table.ts';
  */
 export type OnCut = (tx: Pick<Drizzle, 'execute'>, cut: { sessionId: string; keptUpTo: number }) => Promise<void>;
 
+/** Adds turns, each to its session, once, in one statement for those that end together. */
+export interface TurnKeeper {
+  /** Whose the session is. Undefined: it is not there. */
+  keep(turn: TurnToKeep): Promise<{ askedBy: string | null } | undefined>;
+}
+
+/** Turns with a new summary, those of a conversation and those that go back to a message have a statement each. */
+export function createTurnKeeper(db: Drizzle, onCut: OnCut): TurnKeeper {
+  const together = createGroupCommit<OneTurn, KeptRow | undefined>((turns) => keepTogether(db, turns), {
+    maxEntries: MOST_TOGETHER,
+    maxBytes: MOST_BYTES,
+    sizeOf: ({ row }) => row.length,
+    keyOf: ({ turn: { sessionId } }) => sessionId,
+  });
+  return {
+    async keep(turn) {
+      const isPlain = turn.kind === 'session' && !turn.summary && turn.cutAfter === undefined;
+      const kept = isPlain ? await together.add({ turn, row: toRow(turn) }) : undefined;
+      return kept ? { askedBy: kept.asked_by } : keepTurn(db, turn, onCut);
+    },
+  };
+}
+
+export function withoutTurn({ text, upTo }: KeptSummary): ConversationSummary {
+  return { text, upTo };
+}
+
+// --- internal ---
+
+type KeptRow = { asked_by: string | null };
+
+const TRIES = 5;
+
+/** So many share a statement, and one with more bytes goes alone. */
+const MOST_TOGETHER = 64;
+const MOST_BYTES = 1024 * 1024;
+
+interface OneTurn {
+  turn: TurnToKeep;
+  /** What the statement is given of it, as JSON. */
+  row: string;
+}
+
+/**
+ * Turns of different sessions. Undefined: nothing was added, since the session is locked or not there: the statement waits for
+ * nobody, as those who share it would wait, too. What it refuses of one, each meets alone.
+ */
+async function keepTogether(db: Drizzle, turns: OneTurn[]): Promise<(KeptRow | undefined)[]> {
+  try {
+    const rows = await KEEP_TOGETHER(db, { turns: `[${turns.map(({ row }) => row).join(',')}]` });
+    const kept = new Map(rows.map((row) => [row.id, row]));
+    return turns.map(({ turn }) => kept.get(turn.sessionId));
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return turns.map(() => undefined);
+  }
+}
+
+function toRow(turn: TurnToKeep): string {
+  const { sessionId, runId, usage, cost } = turn;
+  const { messages, state } = toStorable(turn);
+  const { inputTokens: input, outputTokens: output } = usage;
+  return JSON.stringify({ session: sessionId, run: runId, input, output, cost, messages, state });
+}
+
+const KEEP_TOGETHER = prepare<KeptRow & { id: string }>(sql`
+  with given as materialized (
+    select * from jsonb_to_recordset(${sql.placeholder('turns')}::jsonb) as one
+      (session uuid, run uuid, input bigint, output bigint, cost float8, messages jsonb, state jsonb)),
+  there as materialized (
+    select id, asked_by from ${sessions} where id = any(array(select session from given)) order by id for update skip locked),
+  fresh as (
+    insert into ${sessionTurns} (run_id, session_id, total_tokens)
+    select run, id, input + output from given, there where id = session on conflict do nothing returning session_id),
+  added as (
+    insert into ${sessionMessages} (session_id, n, id, run_id, message)
+    select session, (select coalesce(max(n), -1) from ${sessionMessages} where session_id = session) + one.place,
+      one.message->>'id', run, one.message
+    from given, fresh, jsonb_array_elements(messages) with ordinality as one (message, place)
+    where session_id = session
+    on conflict (session_id, id) do nothing),
+  changed as (
+    update ${sessions} s set turns = s.turns + 1, input_tokens = s.input_tokens + given.input,
+      output_tokens = s.output_tokens + given.output, total_tokens = s.total_tokens + given.input + given.output,
+      cost = coalesce(s.cost + given.cost, s.cost, given.cost), last_active_at = now(), kind = 'session', state = given.state
+    from given, fresh where fresh.session_id = session and s.id = session)
+  select id, asked_by from there`);
+
 /**
  * Adds a turn to its session, once. Answers whose the session is; undefined: it is not there.
  *
  * One statement, unless the turn goes back to a message first: what it reads it has locked, and of two that add to one
  * session at once, which only a turn that has lost its session does, one finds its place taken and looks again.
  */
-export async function keepTurn(
-  db: Drizzle,
-  turn: TurnToKeep,
-  onCut: OnCut,
-): Promise<{ askedBy: string | null } | undefined> {
+async function keepTurn(db: Drizzle, turn: TurnToKeep, onCut: OnCut): Promise<{ askedBy: string | null } | undefined> {
   const { shape, values } = toValues(turn);
   for (let tries = TRIES; ; tries--) {
     try {
@@ -39,16 +124,6 @@ export async function keepTurn(
     }
   }
 }
-
-export function withoutTurn({ text, upTo }: KeptSummary): ConversationSummary {
-  return { text, upTo };
-}
-
-// --- internal ---
-
-type KeptRow = { asked_by: string | null };
-
-const TRIES = 5;
 
 /** What is kept: a session's messages, those with a new summary, or of a conversation the sums alone. */
 type Shape = 'session' | 'summarised' | 'conversation';
@@ -135,5 +210,12 @@ function isOvertaken(error: unknown): boolean {
   return code === UNIQUE_VIOLATION || code === DEADLOCK;
 }
 
+/** The database has undone it: the data of one, or what one of them met. */
+function isRefused(error: unknown): boolean {
+  const { code } = ((error as Error).cause ?? error) as { code?: unknown };
+  return typeof code === 'string' && /^(?:2[23]|40|5[45])[\dA-Z]{3}$/.test(code) && code !== COMPLETION_UNKNOWN;
+}
+
+const COMPLETION_UNKNOWN = '40003';
 const UNIQUE_VIOLATION = '23505';
 const DEADLOCK = '40P01';

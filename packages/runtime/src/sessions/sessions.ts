@@ -5,10 +5,10 @@ import { BoxError } from '../errors.ts';
 import { createLru } from '../lru.ts';
 import { prepare } from '../stores/drizzle.ts';
 import type { Drizzle } from '../stores/drizzle.ts';
-import type { AgentState } from '../tools/state.ts';
-import { keepTurn, withoutTurn } from './keep-turn.ts';
+import { createTurnKeeper, withoutTurn } from './keep-turn.ts';
 import type { OnCut } from './keep-turn.ts';
-import { sessionMessages, sessions } from './table.ts';
+import { createSessionReader } from './read-sessions.ts';
+import { sessions } from './table.ts';
 import type { SessionKind, SessionOwner, SessionPlace, SessionStore } from '../agents/turn/session-store.ts';
 import { isStorable } from '../agents/turn/storable.ts';
 
@@ -26,6 +26,8 @@ export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions
     await MAKE(db, { ...session });
     known.set(session.id, session);
   };
+  const { read } = createSessionReader(db);
+  const { keep } = createTurnKeeper(db, onCut);
   return {
     idOf: sessionIdOf,
     async open({ agent, name, owner, kind, askedBy, isReadNext = false }) {
@@ -48,7 +50,7 @@ export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions
       return row;
     },
     async read(sessionId, cutAfter, beforeRun) {
-      const [row] = await READ(db, { sessionId, beforeRun: beforeRun ?? null });
+      const row = await read(sessionId, beforeRun ?? null);
       // Deleted since, here or by another replica.
       const deleted = row || beforeRun === undefined ? undefined : known.get(sessionId);
       if (deleted) await make(deleted);
@@ -61,7 +63,7 @@ export function createSessions(db: Drizzle, { onChange, onCut }: SessionsOptions
         : { messages, state };
     },
     async add(turn) {
-      const kept = await keepTurn(db, turn, onCut);
+      const kept = await keep(turn);
       onChange(turn.sessionId, kept?.askedBy ?? undefined);
     },
   };
@@ -106,16 +108,6 @@ const MAKE = prepare(sql`
   values (${given('id')}::uuid, ${given('agent')}, ${given('name')}, ${given('kind')}, ${given('owner')}, ${given('client')},
     ${given('userId')}, ${given('askedBy')})
   on conflict do nothing`);
-
-const READ = prepare<{
-  state: AgentState;
-  summary: KeptSummary | null;
-  messages: ConversationMessage[];
-}>(sql`
-  select state, summary, coalesce((
-    select jsonb_agg(m.message order by m.n) from ${sessionMessages} m
-    where m.session_id = ${given('sessionId')}::uuid and m.run_id is distinct from ${given('beforeRun')}::uuid), '[]') as messages
-  from ${sessions} where id = ${given('sessionId')}::uuid`);
 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/;
 

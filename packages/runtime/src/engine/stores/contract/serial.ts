@@ -61,6 +61,35 @@ export function describeSerial(world: World): void {
       expect(await world.journal.create(given)).toMatchObject({ outcome: 'created' });
     });
 
+    test('of starts that are not to wait, sent at once, each begins whose lock is free, and the others are refused', async () => {
+      const lock = (key: string, triggerId: string): Partial<NewRun> => ({
+        serial: { key, triggerId, whenTaken: 'refuse' },
+      });
+      const keys = Array.from({ length: 8 }, (_, n) => `session ${n}`);
+      const held = await start(world.journal, serial('', lock('session 3', 'held')));
+      const runs = [...keys, 'session 5'].map((key, n) => serial('', lock(key, `t${n}`)));
+      const answers = await Promise.all(runs.map((run) => world.journal.create(run)));
+      const at = (key: string) => answers[keys.indexOf(key)];
+      expect(at('session 3')).toStrictEqual({ outcome: 'refused', holder: held });
+      expect(answers[8]).toMatchObject({ outcome: 'refused', holder: { runId: runs[5]?.runId } });
+      for (const [n, key] of keys.entries()) {
+        if (key === 'session 3') continue;
+        expect(at(key)).toMatchObject({ outcome: 'created', run: { runId: runs[n]?.runId } });
+        const found = await world.journal.getRun(String(runs[n]?.runId));
+        expect(answers[n]).toStrictEqual({ outcome: 'created', run: found });
+        expect(await world.journal.queue.findHolder(key)).toStrictEqual(found);
+      }
+      // The same start again, as after an answer that was lost.
+      expect(await Promise.all(runs.map((run) => world.journal.create(run)))).toStrictEqual(answers);
+      await end(world.journal, held);
+      const [late, , other] = await Promise.all([
+        world.journal.create(serial('', lock('session 3', 'late'))),
+        world.journal.create(serial('', lock('session 4', 'taken'))),
+        world.journal.create(serial('', lock('session 9', 'other'))),
+      ]);
+      expect([late.outcome, other.outcome]).toEqual(['created', 'created']);
+    });
+
     test('another key is another lock', async () => {
       await start(world.journal, serial('t0'));
       await start(world.journal, serial('t1', { serial: { key: 'S', triggerId: 't1', whenTaken: 'queue' } }));

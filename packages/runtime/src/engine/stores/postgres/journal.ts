@@ -3,7 +3,8 @@ import { createGroupCommit } from '../../group-commit.ts';
 import { real } from '../../real.ts';
 import type { Journal } from '../../journal.ts';
 import type { AppendResult } from '../../journal/appends.ts';
-import type { CreateResult } from '../../journal/starts.ts';
+import type { CreateResult, NewRun } from '../../journal/starts.ts';
+import { toEnterQuery } from './batch.ts';
 import { createOverdueReader } from '../sql/cancelling.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { findOwner, listHeld, mark, pause, unblock, unpause } from '../sql/held.ts';
@@ -14,13 +15,14 @@ import { createChunkWriter } from './chunks.ts';
 import { claimQuery, claimRunQuery, renewQuery } from './claim.ts';
 import { deleteFinalRuns } from './delete.ts';
 import { resumeInTransaction } from './hooks.ts';
-import { createKeyedWriter } from './keyed.ts';
+import { createStartWriter, keyedQuery } from './keyed.ts';
 import { forgetOthersQuery, IS_LAPSED, lapsedOwners, purgeOwnersQuery, silentOwners } from './owners.ts';
 import { createPresence } from './presence.ts';
 import { createLanes, keyOf } from './lanes.ts';
 import { limitClient } from './limit.ts';
 import { migratePostgres } from './migrate.ts';
 import { NOW } from './sql.ts';
+import type { Query } from './sql.ts';
 import { createPostgresSerial } from './serial.ts';
 import { createPostgresStatements } from './statements.ts';
 import { retryClient, transact } from './transaction.ts';
@@ -37,7 +39,7 @@ import { createCodeStore } from '../sql/code.ts';
 import { createEarlyStore } from '../sql/early.ts';
 import { createNoticeStore } from '../sql/notices.ts';
 import { createReplicaStore } from '../sql/replicas.ts';
-import { isKeyedCreate } from '../sql/starting.ts';
+import { isKeyedCreate, isRefusableCreate } from '../sql/starting.ts';
 import { createRunReader } from '../sql/runs.ts';
 import { createRunWatch } from '../sql/watching.ts';
 import { createScheduleStore } from '../sql/schedules.ts';
@@ -88,15 +90,15 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
   const presence = createPresence({ sql, tables, connection });
   const commits = createGroupCommit<Write, Written>(writer.write, { ...COMMIT_LIMITS, sizeOf, keyOf: runIdOf });
   const lanes = createLanes(async (write) => (await writer.write([write]))[0] as Written | Error);
-  const keyed = createGroupCommit(createKeyedWriter(client, tables, writer.readBack), {
-    ...COMMIT_LIMITS,
-    sizeOf,
-    keyOf,
-  });
+  const groupStarts = (toQuery: (runs: NewRun[]) => Query) =>
+    createGroupCommit(createStartWriter(client, writer.readBack, toQuery), { ...COMMIT_LIMITS, sizeOf, keyOf });
+  const keyed = groupStarts((runs) => keyedQuery(tables, runs));
+  const entering = groupStarts((runs) => toEnterQuery(tables, runs));
   const commit = async (write: Write): Promise<Written> => {
     if (isPlain(write)) return commits.add(write);
-    const isFirst = write.type === 'create' && isKeyedCreate(write.run);
-    return (isFirst ? await keyed.add(write) : undefined) ?? lanes.add(write);
+    const first =
+      write.type === 'create' ? (isKeyedCreate(write.run) ? keyed : isRefusableCreate(write.run) && entering) : false;
+    return (first ? await first.add(write) : undefined) ?? lanes.add(write);
   };
   const frames = createGroupCommit(createChunkWriter(sql, tables), {
     ...COMMIT_LIMITS,
@@ -192,7 +194,7 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     close: () =>
       purge
         .stop()
-        .then(() => Promise.all([commits.idle(), keyed.idle(), frames.idle()]))
+        .then(() => Promise.all([commits.idle(), keyed.idle(), entering.idle(), frames.idle()]))
         .then(() => lanes.idle())
         .then(() => {}),
   };

@@ -16,18 +16,21 @@ import type { Tables } from '../sql/tables.ts';
 import { toStoredText } from '../sql/text.ts';
 import type { Write, Written } from '../sql/write.ts';
 
+/** Commits starts. Undefined: nothing was written, and it takes a transaction to find out why. */
+export type WriteStarts = (writes: Write[]) => Promise<(Written | Error | undefined)[]>;
+
 /**
- * Answers a function that commits first starts with their keys, in one statement that waits for no lock. Undefined:
- * nothing was written, and it takes a transaction to find out why. No two may have the same key.
+ * Answers a function that commits starts in one statement that waits for no lock: `keyedQuery`, `toEnterQuery`. No two of them may
+ * have the same key or lock.
  */
-export function createKeyedWriter(
+export function createStartWriter(
   sql: SqlClient,
-  tables: Tables,
   readBack: PostgresWriter['readBack'],
-): (writes: Write[]) => Promise<(Written | Error | undefined)[]> {
+  toQuery: (runs: NewRun[]) => Query,
+): WriteStarts {
   return async (writes) => {
     const runs = writes.flatMap((write) => (write.type === 'create' ? [write.run] : []));
-    const { text, params, prepared } = keyedQuery(tables, runs);
+    const { text, params, prepared } = toQuery(runs);
     let rows: CommitRow[] = [];
     try {
       rows = await sql.query<CommitRow>(text, params, { prepared });

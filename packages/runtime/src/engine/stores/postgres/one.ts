@@ -22,10 +22,7 @@ export function createQuery(tables: Tables, run: NewRun): Query {
   return { text: createRuns(tables, { from: `(select ${NOW} as now) as given`, name }), params, prepared: true };
 }
 
-/**
- * Creates the run if the one place of its lock is free and no start waits for it: what has locked the lock's name gives its
- * places away. Otherwise it changes nothing, and it takes a transaction to find out why.
- */
+/** What `entersQuery` does, for one run. */
 export function enterQuery(tables: Tables, run: NewRun): Query {
   const { params, add, nameRow } = createParamList();
   const name = nameRow(CREATE_COLUMNS, toCreateRow(run));

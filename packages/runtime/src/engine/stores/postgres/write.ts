@@ -6,7 +6,7 @@ import { endInTransaction, isPlainAppend, listRefused, toAppendQuery, toCommitte
 import type { Committed, CommitRow } from './append.ts';
 import { commitQuery } from './batch.ts';
 import { isInvalidData, isRetryable, isRolledBack, isUnstorable } from './errors.ts';
-import { createQuery, enterQuery } from './one.ts';
+import { createQuery } from './one.ts';
 import { runScript } from './script.ts';
 import type { PostgresSerial } from './serial.ts';
 import type { Query } from './sql.ts';
@@ -14,7 +14,7 @@ import { readRuns, readStandings } from './standing.ts';
 import type { Standings } from './standing.ts';
 import { beforeRetry, RETRIES, unavailable } from './transaction.ts';
 import { createdRun } from '../sql/rows.ts';
-import { isPlainCreate, isRefusableCreate } from '../sql/starting.ts';
+import { isPlainCreate } from '../sql/starting.ts';
 import type { Tables } from '../sql/tables.ts';
 import { toAppended } from '../sql/verdict.ts';
 import { endsIn, runIdOf } from '../sql/write.ts';
@@ -85,21 +85,12 @@ export function createPostgresWriter(sql: SqlClient, tables: Tables, serial: Pos
   }
 
   async function sendAlone(write: Write): Promise<Written[]> {
-    const entered = write.type === 'create' && isRefusableCreate(write.run) && (await enter(write.run));
-    if (entered) return [entered];
     const written = await sql.transaction<Written | undefined>((tx) =>
       write.type === 'create'
         ? runScript(tx, serial.starting.create(write.run))
         : endInTransaction(tx, { tables, serial }, write.entry),
     );
     return [written ?? (await read([write])).answer(write)];
-  }
-
-  /** Undefined: nothing was written. */
-  async function enter(run: NewRun): Promise<Written | undefined> {
-    const { text, params, prepared } = enterQuery(tables, run);
-    const [row] = await sql.query<CommitRow>(text, params, { prepared });
-    return row && { outcome: 'created', run: createdRun(run, row.now ?? 0) };
   }
 
   async function readBack(writes: Write[], error: unknown): Promise<(Written | Error)[]> {
