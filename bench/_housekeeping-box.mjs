@@ -8,7 +8,7 @@ import { listKeys } from './_housekeeping-bare.mjs';
 
 // A box on one store with the compiled workflows. Times are seconds.
 
-/** @typedef {Exclude<import('./_engine-stores.mjs').Place, { type: 'pglite' }>} Place */
+/** @typedef {import('./_engine-stores.mjs').Place} Place */
 /** `retentionEveryMs`: default, as a box of users has it. @type {{ place: Place, file: string, rooms: string, retentionEveryMs?: number }} */
 const { place, file, rooms, retentionEveryMs } = readConfig();
 host.installGuard();
@@ -172,7 +172,7 @@ async function openBox() {
     slug: 'bench',
     log: host.createLog({ level: 'error', write: (line) => void process.stderr.write(`${line}\n`) }),
     journal: opened.journal,
-    exclusive: place.type === 'sqlite',
+    exclusive: place.type !== 'postgres',
     db,
     provider: {
       environment: { baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'none' },
@@ -210,11 +210,12 @@ async function openJournal() {
       },
     };
   }
-  const client = host.openPg(place.url);
+  const client = place.type === 'pglite' ? host.openPglite({ dataDir: place.dataDir }) : host.openPg(place.url);
   await client.ready;
   const sql = countStatements(client);
-  const journal = await host.openPostgresJournal({ sql, schema: place.schema });
-  const keys = `${place.schema}.idempotency_keys`;
+  const schema = place.type === 'pglite' ? 'journal' : place.schema;
+  const journal = await host.openPostgresJournal({ sql, schema });
+  const keys = `${schema}.idempotency_keys`;
   return {
     journal,
     sql,
@@ -233,7 +234,7 @@ async function openJournal() {
 
 /**
  * The client, with its statements counted; a transaction counts as one.
- * @template {ReturnType<typeof host.openPg>} C
+ * @template {object} C
  * @param {C} client
  * @returns {C}
  */

@@ -1,9 +1,10 @@
 // @ts-check
 /**
- * What a box does beside its runs, on SQLite and Postgres:
+ * What a box does beside its runs, on SQLite and Postgres, and timers on PGlite:
  *   retention   runs of 5 steps that are too old, deleted/s; idempotency keys, forgotten/s. Both take no more than half of the
  *               time. `bare`: the store alone, batches of the same size in a plain loop
- *   timers      1,000 that are due at once: seconds from that time to the last start, and runs too many; 1 and 4 replicas
+ *   timers      1,000 that are due at once: seconds from that time to the last start, and runs too many; 1 and 4 replicas.
+ *               `statements`: of the client of the server, per timer, with those of their runs
  *   callers     steps/s of 1,000 runs of 5 steps beside callers that wait for other runs, and statements/s of a box that has
  *               nothing but them to do
  *   kill        100 runs in a step at a kill -9: seconds from the next start of the process until each is in its step again. A
@@ -33,8 +34,8 @@ export async function run(print, { only = '' } = {}) {
 
 // --- internal ---
 
-const PARTS = (process.env.BENCH_PARTS ?? 'retention,timers,callers,kill').split(',');
-const MEASURED = new Set(['sqlite synced', 'postgres']);
+const ALL_PARTS = (process.env.BENCH_PARTS ?? 'retention,timers,callers,kill').split(',');
+const MEASURED = new Set(['sqlite synced', 'pglite', 'postgres']);
 const ROUNDS = 3;
 const OLD = { runs: 4_000, records: 6, keys: 20_000 };
 const STEPS = { runs: 1_000, count: 5 };
@@ -72,13 +73,15 @@ async function benchStore(store, file, dir, print) {
       rooms: join(dir, `${name}-rooms`),
       retentionEveryMs: 100,
     });
+  // What the others compare with is the store alone, of which PGlite has none here.
+  const parts = store.name === 'pglite' ? ALL_PARTS.filter((part) => part === 'timers') : ALL_PARTS;
   try {
-    if (PARTS.includes('retention'))
+    if (parts.includes('retention'))
       say('retention', await measureRetention(start, (name) => deleteBare(/** @type {any} */ (place(name)), OLD)));
     for (const replicas of store.name === 'postgres' ? [1, 4] : [1])
-      if (PARTS.includes('timers')) say('timers', { replicas, ...(await measureTimers(start, replicas)) });
-    if (PARTS.includes('callers')) await measureCallers(start, (figures) => say('callers', figures));
-    if (PARTS.includes('kill')) say('kill', await measureKill(start));
+      if (parts.includes('timers')) say('timers', { replicas, ...(await measureTimers(start, replicas)) });
+    if (parts.includes('callers')) await measureCallers(start, (figures) => say('callers', figures));
+    if (parts.includes('kill')) say('kill', await measureKill(start));
   } finally {
     await close();
   }
@@ -129,12 +132,15 @@ async function measureTimers(start, replicas) {
     for (const box of boxes) await box.ask('open');
     const seconds = [];
     const processor = [];
+    const statements = [];
     let doubles = 0;
     for (let turn = 0; turn < ROUNDS; turn++) {
       const nextAt = Date.now() + AHEAD_MS;
       await first.ask('arm', { round: turn, count: TIMERS, nextAt });
       if (Date.now() > nextAt) throw new Error('The timers were due before all of them were armed.');
+      const before = await first.ask('statements');
       const { runs, last, cpu } = await first.ask('fired', { all: TIMERS * (turn + 1) + doubles, nextAt });
+      statements.push((await first.ask('statements')) - before);
       seconds.push(last);
       processor.push(cpu);
       doubles += runs - TIMERS;
@@ -144,6 +150,7 @@ async function measureTimers(start, replicas) {
       last_start_s: round(median(seconds), 2),
       slowest_s: round(Math.max(...seconds), 2),
       cpu_of_one_s: round(median(processor), 2),
+      ...(replicas === 1 && { statements: round(median(statements) / TIMERS, 2) }),
       doubles,
     };
   } finally {

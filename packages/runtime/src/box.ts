@@ -5,6 +5,7 @@ import { installBodies } from './engine/values/bodies.ts';
 import type { Engine } from './engine/engine.ts';
 import { installGuard } from './engine/guard/guard.ts';
 import { waitsForCode } from './engine/worker/code-waits.ts';
+import { installUncaught } from './engine/uncaught.ts';
 import { installUnhandled } from './engine/unhandled.ts';
 import type { Gate } from './gate/gate.ts';
 import type { Problem, Program } from './manifest.ts';
@@ -53,6 +54,7 @@ export interface OldRuns {
 export async function createBox(options: BoxOptions): Promise<Box> {
   installGuard();
   installUnhandled();
+  installUncaught();
   installBodies();
   const closer = createCloser();
   try {

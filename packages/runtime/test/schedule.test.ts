@@ -9,6 +9,7 @@ import { requestApproval } from '../src/engine/primitives/approval.ts';
 import { sleep, svc } from '../src/index.ts';
 import type { Job } from '../src/jobs/job.ts';
 import type { ScheduleOptions } from '../src/index.ts';
+import { bothServers, createCluster } from './_cluster.ts';
 import { connect, write } from './_mcp.ts';
 import type { Json } from './_mcp.ts';
 import {
@@ -24,6 +25,7 @@ import {
   until,
 } from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';
+import { describeWhen } from './require.ts';
 
 const boxes = setupBoxes();
 
@@ -318,3 +320,40 @@ describe('a timer that is due', () => {
     expect(armedBy).toEqual(isTheirs ? [['person', 'owner', 'mcp']] : []);
   });
 });
+
+describe('a thousand timers that are due at once, on SQLite', () => {
+  test('all fire, each once, one of them paused', () => expectAllFire((workflows) => boxes.open({ workflows })));
+});
+
+describeWhen(bothServers, 'a thousand timers that are due at once, on Postgres', (servers) => {
+  test('all fire, each once, one of them paused', () => {
+    const openReplica = createCluster(boxes, servers);
+    return expectAllFire((workflows) => openReplica({ workflows }));
+  });
+});
+
+async function expectAllFire(openBox: (workflows: Record<string, TestWorkflow>) => Promise<TestBox>): Promise<void> {
+  const COUNT = 1_000;
+  const fired: string[] = [];
+  const dueAt = Date.now() + 4_000;
+  const arm = async (names: string[]) => {
+    const at = new Date(dueAt);
+    await Promise.all(names.map((id) => svc.workflows.schedule('report', { to: id }, { id, at })));
+  };
+  const note = async ({ to }: { to: string }) => void fired.push(to);
+  const box = await openBox({ report: { ...report, run: note }, arm: { run: toStep('arm', arm) } });
+  await runWorkflow(box, 'arm', ['t1000']);
+  await call(box, 'PATCH /api/recurring-jobs/report@t1000', { isPaused: true });
+  const names = Array.from({ length: COUNT }, (_, n) => `t${n}`);
+  expect(await runWorkflow(box, 'arm', names)).toMatchObject({ status: 'completed' });
+  await until(() => fired.length >= COUNT, Math.max(0, dueAt - Date.now()) + 10_000);
+  // Later looks find none.
+  await box.engine.tick();
+  await box.engine.tick();
+  expect(new Set(fired).size).toBe(COUNT);
+  expect(fired).toHaveLength(COUNT);
+  expect(fired).not.toContain('t1000');
+  const seventh = async () => (await call<Job>(box, 'GET /api/recurring-jobs/report@t7')).body;
+  await until(async () => (await seventh()).lastOutcome === 'completed');
+  expect(await seventh()).toMatchObject({ nextFireAt: null, lastError: null });
+}

@@ -23,6 +23,8 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** Its call was answered with the cancel of the run: what it comes to is of no use. */
   readonly isCancelled: boolean;
+  /** Fails the attempt, as if its function had thrown the error. False: it is over. */
+  crash(error: unknown): boolean;
   /** The attempt is getting on: where it has a heartbeat timeout, that begins anew. */
   beat(): void;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas, restarts and retries that keep what succeeded. */
@@ -94,4 +96,9 @@ export function runInContext<T>(context: Context, work: () => T): T {
  */
 export function runOutside<T>(work: () => T): T {
   return storage.run(undefined as unknown as EngineContext, work);
+}
+
+/** Ends what runs as the body of a run for the rest of this callback, which has no frame of ours around it. */
+export function leaveContext(): void {
+  storage.enterWith(undefined as unknown as EngineContext);
 }

@@ -256,6 +256,8 @@ export interface RunHandle {
   readonly callbacks: Callbacks;
   /** It is over, or goes on in another place: what its body still awaits never comes. */
   readonly hasLeft: boolean;
+  /** Fails the body, as if it had thrown the error. False: the run has left. */
+  crash(error: unknown): boolean;
   /** The one way in for every primitive. Resolves with the recorded answer. */
   invoke(request: CallRequest): Promise<unknown>;
   /** Awaits work of the platform that is no call: the run neither goes on nor parks meanwhile. */

@@ -73,6 +73,22 @@ function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): voi
     expect(started).toHaveLength(450);
   });
 
+  test('of the next batches are started while those of the first are written down', async () => {
+    const journal = await (await createPlace())();
+    for (let n = 0; n < 600; n++) await arm(journal, `w@${n}`, Date.now() - 1);
+    const started = new Set<string>();
+    let startedAll = (): void => {};
+    const all = new Promise<void>((resolve) => (startedAll = resolve));
+    const start: StartJob = async (_name, _input, { idempotencyKey: key }) => {
+      if (started.add(key).size === 600) startedAll();
+      return { runId: key };
+    };
+    // None moves on before all are started: a batch at a time would wait for good.
+    const advance: Journal['schedules']['advance'] = (...moved) => all.then(() => journal.schedules.advance(...moved));
+    await createReplica({ ...journal, schedules: { ...journal.schedules, advance } }, start).fireDue();
+    expect(await journal.schedules.find('w@599')).toMatchObject({ nextAt: null, lastError: null });
+  });
+
   test.each(['workflow_busy', 'store_unavailable'] as const)('that fire once come back after %s', async (code) => {
     const journal = await (await createPlace())();
     await arm(journal, 'w@x', Date.now() - 1);

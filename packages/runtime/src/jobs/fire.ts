@@ -46,6 +46,8 @@ export interface Fired {
 const OF_OTHER_CODE: readonly string[] = ['workflow_not_found', 'workflow_compile_failed', 'workflow_input_invalid'];
 
 const FIRE_BATCH = 250;
+/** Batches whose starts are under way at once: the next is taken meanwhile, and their commits are shared. */
+const MOST_BATCHES = 4;
 /** For so long one that was taken is left to whoever took it, who may die before it has started anything. */
 const HOLD_MS = 15_000;
 /** For so long a replica passes over one that it has left to the others: they look once a second. */
@@ -64,6 +66,8 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
   let forgetAt = 0;
   /** Those that were left to other replicas, and until when. */
   const passed = new Map<string, number>();
+  /** The last look for those that are due. */
+  let last = Promise.resolve();
 
   const fire = async ({ id, name, input }: Schedule, how: StartHow, look = lookForRollout): Promise<Fired> => {
     const at = clock.now();
@@ -115,22 +119,49 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
     return [{ id, expected: nextAt, error: encodeWait(schedule, fired.error as BoxError) }];
   };
 
+  /** `isTaken`: no more are being taken that could be some of those that are given back. */
+  const fireBatch = async (taken: Schedule[], isTaken: () => Promise<unknown>): Promise<void> => {
+    // Looked at once a batch, and by the first that is refused: the other replica may have come since the last look.
+    let looked: Promise<boolean> | undefined;
+    const look = (): Promise<boolean> => (looked ??= lookForRollout());
+    const fired = await Promise.allSettled(taken.map((schedule) => fireOne(schedule, look)));
+    const left = fired.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+    if (left.length > 0) {
+      await isTaken();
+      await schedules.giveBack(left);
+    }
+    const failed = fired.find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') throw failed.reason as Error;
+  };
+
+  const fireAll = async (): Promise<void> => {
+    const underWay = new Set<Promise<void>>();
+    const failures: unknown[] = [];
+    const note = (error: unknown): void => void failures.push(error);
+    for (let isMore = true; isMore && failures.length === 0;) {
+      if (underWay.size >= MOST_BATCHES) await Promise.race(underWay);
+      const taking = schedules.takeDue(FIRE_BATCH, HOLD_MS, [...passed.keys()]);
+      last = taking.then(
+        () => {},
+        () => {},
+      );
+      const taken = await taking.catch((error: unknown) => (note(error), []));
+      const firing: Promise<void> = fireBatch(taken, () => last)
+        .catch(note)
+        .finally(() => underWay.delete(firing));
+      underWay.add(firing);
+      isMore = taken.length === FIRE_BATCH;
+    }
+    await Promise.all(underWay);
+    if (failures.length > 0) throw failures[0];
+  };
+
   return {
     fire,
     /** `isDue`: the journal has some whose time has come. */
     async fireDue(isDue = true): Promise<void> {
       for (const [id, until] of passed) if (until <= clock.now()) passed.delete(id);
-      for (let isMore = isDue; isMore;) {
-        const taken = await schedules.takeDue(FIRE_BATCH, HOLD_MS, [...passed.keys()]);
-        // Looked at once a batch, and by the first that is refused: the other replica may have come since the last look.
-        let looked: Promise<boolean> | undefined;
-        const look = (): Promise<boolean> => (looked ??= lookForRollout());
-        const fired = await Promise.allSettled(taken.map((schedule) => fireOne(schedule, look)));
-        await schedules.giveBack(fired.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])));
-        const failed = fired.find(({ status }) => status === 'rejected');
-        if (failed?.status === 'rejected') throw failed.reason as Error;
-        isMore = taken.length === FIRE_BATCH;
-      }
+      if (isDue) await fireAll();
       if (clock.now() < forgetAt) return;
       forgetAt = clock.now() + FORGET_EVERY_MS;
       await schedules.forgetSpent(clock.now() - SPENT_MS, clock.now() - GONE_MS);

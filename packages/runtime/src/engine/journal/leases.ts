@@ -40,6 +40,8 @@ export interface Look {
   isOverdue: boolean;
   /** Timers are due. */
   isScheduled: boolean;
+  /** Milliseconds until the next timer is, of those that are not yet. Undefined: there is none. */
+  timer: number | undefined;
   /** Other owners of runs whose process seems to be gone, whatever their leases say. */
   silent: string[];
 }

@@ -33,6 +33,7 @@ export interface BodyHandleOptions {
   onChange(): void;
   /** The run turned out not to be this process's own. */
   onLost(): void;
+  onCrash(error: unknown): void;
 }
 
 /** What the code of one run, its body and its steps, reaches of the run. */
@@ -56,6 +57,12 @@ export class BodyHandle implements RunHandle {
     this.ambient = options.driver.ambient;
     this.registry = options.registry;
     this.#options = options;
+  }
+
+  crash(error: unknown): boolean {
+    if (this.hasLeft) return false;
+    this.#options.onCrash(error);
+    return true;
   }
 
   invoke(request: CallRequest): Promise<unknown> {

@@ -29,6 +29,12 @@ export function placeAt(call: Call | undefined, error: Error): Promise<void> {
   });
 }
 
+/** Whether a line of a stack lies in code of the workspace. */
+export function isOfWorkspace(line: string): boolean {
+  const frame = readFrame(line);
+  return frame !== undefined && !isOwnFrame(frame) && !PACKAGE.test(frame.file);
+}
+
 // --- internal ---
 
 /** A body may have others. */
@@ -87,9 +93,4 @@ function isPlaced(error: unknown): boolean {
   if (!(error instanceof Error)) return true;
   const { stack } = error;
   return typeof stack !== 'string' || stack.split('\n').some(isOfWorkspace);
-}
-
-function isOfWorkspace(line: string): boolean {
-  const frame = readFrame(line);
-  return frame !== undefined && !isOwnFrame(frame) && !PACKAGE.test(frame.file);
 }

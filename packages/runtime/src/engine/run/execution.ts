@@ -79,6 +79,7 @@ export class Execution implements Turn {
       onMismatch: (mismatch) => this.#block(mismatch),
       onAppended: (result) => this.#appended(result),
       onFailed: (error) => this.drop(error),
+      onCrash: (error) => this.#finish({ error }),
       hasLeft: () => this.#left,
     });
     this.run = run;
@@ -323,7 +324,7 @@ export class Execution implements Turn {
   }
 
   #finish(result: Result): void {
-    this.#finishing.result = result;
+    this.#finishing.result ??= result;
     this.#schedule();
   }
 

@@ -4,7 +4,7 @@ import type { RetryableError } from '../errors.ts';
 import type { RunPatch } from '../journal/appends.ts';
 import type { RunRow, Spent, Tokens } from '../journal/run.ts';
 import { decode, decodeToShow, encode, encodeUncompared } from '../serialize.ts';
-import { boundValue, sizeOf, VALUE_BYTES } from '../values/size.ts';
+import { boundValue, isSurelyLarger, sizeOf, tooLargeResult, VALUE_BYTES } from '../values/size.ts';
 import { redactEncoded } from '../values/redact.ts';
 import type { Redact } from '../values/redact.ts';
 import { toText } from '../values/text.ts';
@@ -26,6 +26,7 @@ export function endOf(result: Result, maxBytes: number, redact?: Redact): RunPat
 /** Throws when the value cannot be recorded or is larger than `maxBytes`. */
 export function encodeResult(value: unknown, root: string, maxBytes: number): string | null {
   if (value === undefined) return null;
+  if (isSurelyLarger(value, maxBytes)) throw tooLargeResult({ value, what: root, limit: maxBytes });
   const text = encodeUncompared(value, root);
   return sizeOf(text, maxBytes) <= maxBytes ? text : boundValue(text, { value, what: root, limit: maxBytes });
 }
@@ -37,9 +38,7 @@ export function encodeResult(value: unknown, root: string, maxBytes: number): st
 export function encodeError(error: unknown, redact?: Redact): string {
   try {
     const thrown = error instanceof Error ? error : toError(error);
-    const text = encode(thrown, 'error');
-    const bytes = sizeOf(text, VALUE_BYTES);
-    const whole = bytes <= VALUE_BYTES ? text : encode(shortened(thrown, bytes), 'error');
+    const whole = encodeBounded(thrown);
     return redact ? redactEncoded(whole, redact) : whole;
   } catch (reason) {
     return encode(new Error(`An error was thrown that cannot be recorded: ${toText(reason)}`), 'error');
@@ -170,12 +169,31 @@ const GO_ON =
 /** Of a delay, how much may be left out. */
 const JITTER = 0.25;
 
+function isSurelyTooLarge(error: Error): boolean {
+  try {
+    // What an error does not list among its own properties counts too.
+    const { message, stack, cause, errors } = error as Error & { errors?: unknown };
+    const inner = cause instanceof Error ? { ...cause, message: cause.message } : cause;
+    return isSurelyLarger([message, stack, inner, errors, { ...error }], VALUE_BYTES, Infinity);
+  } catch {
+    return false;
+  }
+}
+
+/** The error, or the beginning of one that is too large. */
+function encodeBounded(error: Error): string {
+  if (isSurelyTooLarge(error)) return encode(shortened(error, `more than ${VALUE_BYTES}`), 'error');
+  const text = encode(error, 'error');
+  const bytes = sizeOf(text, VALUE_BYTES);
+  return bytes <= VALUE_BYTES ? text : encode(shortened(error, bytes), 'error');
+}
+
 /** How much is kept of the message and of the stack of an error that is too large, in characters. */
 const KEPT_OF_MESSAGE = 2_000;
 const KEPT_OF_STACK = 16_000;
 
 /** What decides how it goes on is kept; what its thrower put on it, and its causes, are not. */
-function shortened(error: Error, bytes: number): Error {
+function shortened(error: Error, bytes: number | string): Error {
   const { name, message, stack, code, status, fatal } = error as Error & Record<string, unknown>;
   const begin = message.slice(0, KEPT_OF_MESSAGE);
   const text = `${begin}… The error was ${bytes} bytes; ${VALUE_BYTES} may be recorded, so this is its beginning.`;

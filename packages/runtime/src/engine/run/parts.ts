@@ -38,6 +38,8 @@ export interface PartEvents {
   onMismatch(mismatch: Mismatch): void;
   onAppended(result: AppendResult): void;
   onFailed(error: unknown): void;
+  /** The body threw where nothing could catch it. */
+  onCrash(error: unknown): void;
   /** Nothing is recorded any more. */
   hasLeft(): boolean;
 }
@@ -64,7 +66,7 @@ export interface RowChanges {
 /** Makes the parts of an execution, each with the others it works with. */
 export function createParts({ run, body, records, driver }: ExecutionOptions, events: PartEvents): Parts {
   const { clock, limits } = driver;
-  const { onChange, onMismatch, onAppended, onFailed, hasLeft } = events;
+  const { onChange, onMismatch, onAppended, onFailed, onCrash, hasLeft } = events;
   const seed = readSeed(run);
   const { startedAt } = seed;
   const readLarge = (ref: string): Promise<string> =>
@@ -117,6 +119,7 @@ export function createParts({ run, body, records, driver }: ExecutionOptions, ev
     hasLeft,
     onChange,
     onLost,
+    onCrash,
   });
   const steps = new StepAttempts({
     execution: handle,

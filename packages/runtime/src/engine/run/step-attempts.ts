@@ -64,7 +64,9 @@ export class StepAttempts {
     const { timeout, heartbeat } = action.policy;
     const isLimited = timeout !== undefined || heartbeat !== undefined;
     const deadline = isLimited ? createDeadline(this.#scope.signal, { timeout, heartbeat }) : undefined;
-    const context = new StepAttempt({ call, name: action.name, startedAt, execution, deadline, attempts: this.#scope });
+    const { name } = action;
+    const attempts = this.#scope;
+    const context = new StepAttempt({ call, name, startedAt, execution, deadline, attempts, steps: this });
     let outcome: unknown;
     try {
       outcome = runInContext(context, () => driver.attempt(context, () => action.run(context)));
@@ -77,6 +79,11 @@ export class StepAttempts {
       (value) => this.#returned(call, context, value),
       (error: unknown) => this.#failed(call, context, error),
     );
+  }
+
+  /** Code of the attempt threw where the attempt could not catch it. */
+  crash(call: Call, context: StepAttempt, error: unknown): void {
+    this.#failed(call, context, error);
   }
 
   /** When the next attempt of a step is due whose last one failed before the run was loaded. Undefined: none has. */
@@ -104,6 +111,7 @@ export class StepAttempts {
 
   /** A value that is still to be read, such as the body of a response, is read first. */
   #returned(call: Call, context: StepAttempt, value: unknown): void {
+    if (context.isOver) return;
     if (this.#options.hasLeft()) return context.end();
     const action = call.action as RunAction;
     const isPlain = typeof value !== 'object' || value === null;
@@ -121,6 +129,7 @@ export class StepAttempts {
   }
 
   #succeeded(call: Call, context: StepAttempt, value: unknown): void {
+    if (context.isOver) return;
     context.end();
     const { startedAt, spent } = context;
     let fields: RecordFields;
@@ -144,6 +153,7 @@ export class StepAttempts {
   }
 
   #failed(call: Call, context: StepAttempt, thrown: unknown): void {
+    if (context.isOver) return;
     context.end();
     const { startedAt, spent } = context;
     if (!this.#ended(call)) return;

@@ -15,6 +15,8 @@ export interface StepAttemptOptions {
   /** Their signal aborts when the run leaves this process before its end. */
   attempts: { readonly signal: AbortSignal };
   deadline: Deadline | undefined;
+  /** Fails the attempt. */
+  steps: { crash(call: Call, attempt: StepAttempt, error: unknown): void };
 }
 
 /** One attempt of a step. Most never ask for their signal or their key, so these are made when they do. */
@@ -35,8 +37,10 @@ export class StepAttempt implements StepContext {
   readonly #attempts: StepAttemptOptions['attempts'];
   readonly #deadline: Deadline | undefined;
   readonly #call: Call;
+  readonly #steps: StepAttemptOptions['steps'];
+  #isOver = false;
 
-  constructor({ call, name, startedAt, execution, attempts, deadline }: StepAttemptOptions) {
+  constructor({ call, name, startedAt, execution, attempts, deadline, steps }: StepAttemptOptions) {
     this.execution = execution;
     this.stepId = call.stepId;
     this.stepName = name;
@@ -46,6 +50,7 @@ export class StepAttempt implements StepContext {
     this.firstStartedAt = call.firstStartedAt ?? startedAt;
     this.#attempts = attempts;
     this.#call = call;
+    this.#steps = steps;
     this.#deadline = deadline;
   }
 
@@ -61,8 +66,21 @@ export class StepAttempt implements StepContext {
     (this.#ends ??= []).push(work);
   }
 
+  /** It has come to something, whatever its function does from here on. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  crash(error: unknown): boolean {
+    if (this.#isOver || this.execution.hasLeft) return false;
+    this.#deadline?.clear();
+    this.#steps.crash(this.#call, this, error);
+    return true;
+  }
+
   /** It is over. */
   end(): void {
+    this.#isOver = true;
     const ends = this.#ends;
     this.#ends = undefined;
     for (const work of ends ?? []) work();

@@ -35,9 +35,15 @@ export interface Bounded {
 export function boundValue(text: string, { value, what, root = what, limit = VALUE_BYTES }: Bounded): string {
   const bytes = sizeOf(text, limit);
   if (bytes <= limit) return text;
-  const path = pathOfLargest(value, root);
+  throw tooLargeResult({ value, what, root, limit }, bytes);
+}
+
+/** What `boundValue` throws, of a value with so many bytes; without them, of one that is larger than it may be for sure. */
+export function tooLargeResult({ value, what, root = what, limit = VALUE_BYTES }: Bounded, bytes?: number): Error {
+  const path = bytes === undefined ? root : pathOfLargest(value, root);
   const message = `${tooLarge(what, { bytes, limit, path })} Store it elsewhere and return a reference.`;
-  throw Object.assign(new Error(message), { code: 'result_too_large', fatal: true, path, bytes, limit });
+  const given = { code: 'result_too_large', fatal: true, path, bytes: bytes ?? limit + 1, limit };
+  return Object.assign(new Error(message), given);
 }
 
 /** The same of what code or a caller hands over, such as an input: the code is `payload_too_large`. */
@@ -53,12 +59,31 @@ export function refusalOf(
   { value, what, root = what, limit = GIVEN_BYTES }: Bounded,
 ): BoxError | undefined {
   const bytes = sizeOf(text, limit);
-  if (bytes <= limit) return undefined;
-  const path = pathOfLargest(value, root);
+  return bytes <= limit ? undefined : tooLargeGiven({ value, what, root, limit }, bytes);
+}
+
+/** What `boundGiven` throws, of a value with so many bytes; without them, of one that is larger than it may be for sure. */
+export function tooLargeGiven({ value, what, root = what, limit = GIVEN_BYTES }: Bounded, bytes?: number): BoxError {
+  const path = bytes === undefined ? root : pathOfLargest(value, root);
   const message = `${tooLarge(what, { bytes, limit, path })} Store it elsewhere and hand on a reference.`;
-  const error = new BoxError('payload_too_large', message, { details: { path, bytes, limit } });
+  const error = new BoxError('payload_too_large', message, { details: { path, bytes: bytes ?? limit + 1, limit } });
   // The same again would be as large.
   return Object.assign(error, { fatal: true });
+}
+
+/**
+ * Whether the text of a value is larger than `limit` for sure, by a look that ends as soon as that is known: to write many
+ * small parts and find it afterwards would hold the event loop for seconds. What is written in no time, such as a long
+ * text, may be left out of it. False: it is to be written to know.
+ */
+export function isSurelyLarger(value: unknown, limit: number, longest = LONG_TEXT): boolean {
+  if (typeof value !== 'object' && typeof value !== 'string') return false;
+  try {
+    return addsUpTo(value, limit, longest);
+  } catch {
+    // A property that throws when it is read, or a proxy that refuses.
+    return false;
+  }
 }
 
 /** The bytes of a text; where it is surely no more than `limit`, its length will do. */
@@ -68,9 +93,62 @@ export function sizeOf(text: string, limit: number): number {
 
 // --- internal ---
 
-function tooLarge(what: string, { bytes, limit, path }: { bytes: number; limit: number; path: string }): string {
+const LONG_TEXT = 10_000;
+/** A part takes a comma and a digit at least, wherever its value stands. */
+const LEAST = 2;
+/** A text may stand once for all that are the same; one as short as this is hardly longer than the number of its place. */
+const SHORT_TEXT = 16;
+const MOST_HOLES = 10_000;
+
+function addsUpTo(value: unknown, limit: number, longest: number): boolean {
+  const seen = new Set<unknown>();
+  const open: unknown[] = [value];
+  let sum = 0;
+  while (open.length > 0 && sum <= limit) {
+    const at = open.pop();
+    sum += LEAST;
+    const isText = typeof at === 'string';
+    if (isText ? at.length <= SHORT_TEXT || at.length > longest : typeof at !== 'object' || at === null) continue;
+    if (seen.has(at)) continue;
+    seen.add(at);
+    if (isText) sum += at.length;
+    else sum += addParts(at as object, open, (limit - sum) / LEAST);
+  }
+  return sum > limit;
+}
+
+/** Adds what the object holds, no more than enough; answers what its keys take, or all that is beyond. */
+function addParts(at: object, open: unknown[], enough: number): number {
+  if (Array.isArray(at)) {
+    let holes = 0;
+    for (let index = 0; index < at.length && index <= enough && holes < MOST_HOLES; index++)
+      if (index in at) open.push(at[index]);
+      else holes += 1;
+    return holes === 0 && at.length > enough ? at.length * LEAST : 0;
+  }
+  if (at instanceof Map || at instanceof Set) {
+    if (at.size > enough) return at.size * LEAST;
+    for (const part of at instanceof Map ? [...at].flat() : at) open.push(part);
+    return 0;
+  }
+  const prototype = Object.getPrototypeOf(at) as unknown;
+  if (prototype !== Object.prototype && prototype !== null) return 0;
+  let keys = 0;
+  for (const [key, part] of Object.entries(at)) {
+    keys += key.length + LEAST;
+    // Left out where there is nothing, as JSON does.
+    if (part !== undefined) open.push(part);
+    else keys -= key.length + LEAST;
+  }
+  return keys;
+}
+
+function tooLarge(
+  what: string,
+  { bytes, limit, path }: { bytes: number | undefined; limit: number; path: string },
+): string {
   const where = path === what ? '' : `, most of it "${path}"`;
-  return `The ${what} is ${bytes} bytes${where}; ${limit} may be recorded.`;
+  return `The ${what} is ${bytes ?? `more than ${limit}`} bytes${where}; ${limit} may be recorded.`;
 }
 
 /** The path of the innermost member that most of the value is. */

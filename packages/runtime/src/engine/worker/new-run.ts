@@ -19,7 +19,7 @@ import { digestOf, encode, encodeUncompared } from '../serialize.ts';
 import { forAnotherRun } from '../values/stream-ref.ts';
 import { digestOfValue } from '../values/digest.ts';
 import type { ValueDigest } from '../journal/digest.ts';
-import { boundGiven, GIVEN_BYTES, TURN_BYTES } from '../values/size.ts';
+import { boundGiven, GIVEN_BYTES, isSurelyLarger, tooLargeGiven, TURN_BYTES } from '../values/size.ts';
 
 export interface StartRequest {
   /** Default: a new one. */
@@ -61,14 +61,16 @@ export interface NewRunOptions {
 export function toNewRun(request: StartRequest, body: Body, { claim, givenBytes }: NewRunOptions): NewRun {
   const runId = request.runId ?? newRunId();
   const isChild = request.parentRunId !== undefined;
-  const encodeInput = isCompared(request) ? encode : encodeUncompared;
-  const encoded = isChild ? forAnotherRun(() => encode(request.input, 'input')) : encodeInput(request.input, 'input');
   const { idempotencyKey: key, serial, timing, ownId, timeoutMs, closePolicy } = request;
   const triggerId = serial || timing ? newRunId() : '';
   // What waits in a queue is no run yet, whose object its input could be.
   const most = mayQueue(request) ? Math.min(givenBytes, GIVEN_BYTES) : givenBytes;
   const limit = request.kind === 'agent' ? TURN_BYTES : most;
-  const input = boundGiven(encoded, { value: request.input, what: 'input', limit });
+  const given = { value: request.input, what: 'input', limit };
+  if (isSurelyLarger(request.input, limit)) throw tooLargeGiven(given);
+  const encodeInput = isCompared(request) ? encode : encodeUncompared;
+  const encoded = isChild ? forAnotherRun(() => encode(request.input, 'input')) : encodeInput(request.input, 'input');
+  const input = boundGiven(encoded, given);
   return {
     runId,
     traceId: toTraceId(runId),

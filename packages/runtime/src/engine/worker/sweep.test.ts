@@ -31,6 +31,24 @@ describeOnStores('a sweep', (newPlace) => {
     expect(new Set(calls)).toStrictEqual(new Set(['look']));
   });
 
+  test('looks once the next timer is due, and no sooner for one that is left to others', async () => {
+    const { place, calls } = counting(newPlace());
+    const journal = await place.open();
+    const now = await journal.now();
+    const arm = (id: string, nextAt: number) =>
+      journal.schedules.make({ id, name: 'w', cron: null, timeZone: null, input: '2null', nextAt, digest: '' });
+    await arm('w@left', now - 1);
+    await arm('w@next', now + 700);
+    calls.length = 0;
+    const looks: number[] = [];
+    const onSweep = async () => void looks.push(await journal.now());
+    await bench(place, {}, { sweepMs: 60_000, onSweep });
+    await until(() => looks.length >= 2);
+    expect(looks[1]).toBeGreaterThanOrEqual(now + 690);
+    // Within the time that a look takes, however busy the machine is: the next one would come in a minute.
+    expect(calls.filter((name) => name === 'look').length).toBeLessThan(5);
+  });
+
   test('takes up what is due all the same', async () => {
     const place = newPlace();
     const code = { go: async () => 'done' };

@@ -83,9 +83,12 @@ export function createSweep(options: SweepOptions): Sweep {
 
   const sweep = async (): Promise<void> => {
     let wake: number | undefined;
+    /** When the next timer is due, on the monotonic clock. */
+    let timerAt = Infinity;
     let isBusy = true;
     try {
       const look = await lookAround();
+      if (look.timer !== undefined) timerAt = real.performanceNow() + look.timer;
       await claims.renewIfLate();
       if (look.isHolding || live.size > 0) await inspect();
       const isDeath = await expireDead(look.silent);
@@ -101,7 +104,8 @@ export function createSweep(options: SweepOptions): Sweep {
     }
     if (closing.aborted) return;
     if (isBusy && !claims.isBehind) wake = await journal.nextWake().catch(() => undefined);
-    const due = Math.min(deaths.soon ?? Infinity, (claims.isBehind ? undefined : wake) ?? Infinity);
+    const toTimer = Math.max(0, timerAt - real.performanceNow());
+    const due = Math.min(toTimer, deaths.soon ?? Infinity, (claims.isBehind ? undefined : wake) ?? Infinity);
     // What is due may be for others: to look for it at once, again and again, would be of no use.
     const soonest = replicas.elsewhere.length > 0 ? SHARED_MS : 5;
     const jitter = sweepMs * (0.9 + Math.random() * 0.2);

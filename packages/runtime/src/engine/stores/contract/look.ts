@@ -11,7 +11,14 @@ export function describeLook(world: World): void {
 
   describe('look', () => {
     test('nothing to do in an empty journal, nor in one of finished, blocked, held and parked runs', async () => {
-      const idle = { isDue: false, isHolding: false, isOverdue: false, isScheduled: false, silent: [] };
+      const idle = {
+        isDue: false,
+        isHolding: false,
+        isOverdue: false,
+        isScheduled: false,
+        timer: undefined,
+        silent: [],
+      };
       expect(await look()).toStrictEqual({ ...idle, now: expect.any(Number) as number, wake: undefined });
       await write(world.journal, await start(world.journal, newRun()), 0, { status: 'completed' });
       await write(world.journal, await start(world.journal, newRun()), 0, { status: 'blocked', release: true });

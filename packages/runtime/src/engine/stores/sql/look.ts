@@ -24,19 +24,22 @@ export function lookQuery(tables: Tables, lapsed: string = LAPSED, silent = 'nul
     select ${now} as "now", ${silent} as "silent", (${earliestWake(tables, lapsed)}) as "wake", ${isDue} as "isDue",
       case when (select min(owner) from ${runs} where owner >= ${owner}) = ${owner} then 1 else 0 end as "isHolding",
       ${exists(`${runs} where deadline is not null and ended_at is null and deadline <= ${now} order by deadline`)} as "isOverdue",
-      ${exists(`${schedules} where is_paused = 0 and next_at <= ${now} order by next_at`)} as "isScheduled"`;
+      ${exists(`${schedules} where is_paused = 0 and next_at <= ${now} order by next_at`)} as "isScheduled",
+      (select next_at from ${schedules} where is_paused = 0 and next_at > ${now} order by next_at limit 1) as "timer"`;
 }
 
 export function toLook(row: StoredRow | undefined): Look {
   if (!row) throw new Error('The database did not answer its time.');
   const now = Number(row.now);
+  const until = (at: unknown): number | undefined => (at == null ? undefined : Math.max(0, Number(at) - now));
   return {
     now,
-    wake: row.wake == null ? undefined : Math.max(0, Number(row.wake) - now),
+    wake: until(row.wake),
     isDue: row.isDue === 1,
     isHolding: row.isHolding === 1,
     isOverdue: row.isOverdue === 1,
     isScheduled: row.isScheduled === 1,
+    timer: until(row.timer),
     silent: (row.silent as string[] | null | undefined) ?? [],
   };
 }

@@ -1,0 +1,99 @@
+import { writeSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { currentContext, leaveContext, runOutside } from './context.ts';
+import type { EngineContext } from './context.ts';
+import { isOfWorkspace } from './run/error-place.ts';
+
+/**
+ * What code of a run throws where nothing can catch it, in a timer, a tick, a microtask or as an `error` event without a
+ * listener, fails that attempt of its step, or its body, and ends no process. What is thrown outside of any run ends it, as
+ * Node has it.
+ */
+export function installUncaught(): void {
+  if (process.listeners('uncaughtException').includes(onUncaught)) return;
+  process.on('uncaughtException', onUncaught);
+  if (globalThis.queueMicrotask !== queueInContext) {
+    queue = globalThis.queueMicrotask;
+    globalThis.queueMicrotask = queueInContext;
+  }
+}
+
+// --- internal ---
+
+/** Attempts and bodies that have thrown after their end. */
+const late = new WeakSet<EngineContext>();
+
+let queue = globalThis.queueMicrotask;
+
+/** Of a microtask that throws, Node does not say in which context that was. */
+function queueInContext(work: () => void): void {
+  const context = typeof work === 'function' ? currentContext() : undefined;
+  if (!context) return queue(work);
+  queue(() => {
+    try {
+      work();
+    } catch (error) {
+      fail(context, error);
+    }
+  });
+}
+
+function onUncaught(thrown: unknown): void {
+  const context = currentContext();
+  if (context) {
+    fail(context, thrown);
+    // Node goes on by a timer that it sets here, which the guard would refuse a body. A step may have its own, which throw again.
+    if (context.kind === 'body') leaveContext();
+  }
+  // Where others listen it is theirs to decide.
+  else if (process.listenerCount('uncaughtException') === 1) endProcess(thrown);
+}
+
+function fail(context: EngineContext, thrown: unknown): void {
+  runOutside(() => {
+    const { execution } = context;
+    const isReplaying = execution.isReplaying;
+    const isStep = context.kind === 'step';
+    const where = isStep ? `step "${context.stepName}"` : 'the body';
+    const error = nameSource(context, thrown);
+    const isFailed = isStep ? context.crash(error) : execution.crash(error);
+    // An interval may throw for good.
+    if (isReplaying || (!isFailed && late.has(context))) return;
+    if (!isFailed) late.add(context);
+    const then = isFailed ? 'which fails by it' : 'which was over by then';
+    const message = `Code of ${where}, ${then}, threw where nothing could catch it: ${textOf(error)}`;
+    const step = isStep ? { step: context.stepName } : {};
+    execution.ambient.log({ level: 'error', message, run: execution.run, ...step });
+  });
+}
+
+/** An error of Node itself, as that of an `error` event is, leads to no line of the workspace. */
+function nameSource(context: EngineContext, thrown: unknown): unknown {
+  try {
+    if (!(thrown instanceof Error) || String(thrown.stack).split('\n').some(isOfWorkspace)) return thrown;
+    const source = context.kind === 'step' ? `step "${context.stepId}"` : `the body of "${context.execution.run.name}"`;
+    const message = `${thrown.message} (an event that nothing listens for, or a callback, in ${source})`;
+    const { name, code } = thrown as Error & { code?: unknown };
+    const error = Object.assign(new Error(message, { cause: thrown }), code === undefined ? {} : { code });
+    Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true });
+    return Object.assign(error, { stack: `${name}: ${message}` });
+  } catch {
+    return thrown;
+  }
+}
+
+function textOf(thrown: unknown): string {
+  try {
+    if (!(thrown instanceof Error)) return String(thrown);
+    const place = String(thrown.stack).split('\n').find(isOfWorkspace)?.trim();
+    return `${thrown.name}: ${thrown.message}${place === undefined ? '' : ` (${place})`}`;
+  } catch {
+    return 'a value without a text';
+  }
+}
+
+/** As Node does where nobody listens. */
+function endProcess(thrown: unknown): never {
+  writeSync(process.stderr.fd, `Uncaught:\n${inspect(thrown)}\n\nNode.js ${process.version}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,161 @@
+import { EventEmitter } from 'node:events';
+import { createReadStream, ReadStream } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { installUncaught } from '../src/engine/uncaught.ts';
+import { createLog } from '../src/log.ts';
+import { sleep } from '../src/index.ts';
+import { bothServers, createCluster } from './_cluster.ts';
+import { call, finish, getRun, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
+import type { TestBox, TestWorkflow } from './_setup.ts';
+import { describeWhen } from './require.ts';
+
+// Vitest listens too, and would report what is thrown here as an error of its own.
+const others = process.listeners('uncaughtException');
+beforeAll(() => {
+  process.removeAllListeners('uncaughtException');
+  installUncaught();
+});
+afterAll(() => {
+  process.removeAllListeners('uncaughtException');
+  for (const listener of others) process.on('uncaughtException', listener);
+});
+
+const boxes = setupBoxes();
+const never = () => new Promise<never>(() => {});
+const boom = (): never => {
+  throw new Error('boom');
+};
+
+function throwThrice(): void {
+  let left = 3;
+  const interval = setInterval(() => {
+    left -= 1;
+    if (left === 0) clearInterval(interval);
+    boom();
+  }, 1);
+}
+
+/** What throws where nothing can catch it, and what the error leads to. */
+const inSteps: [string, () => unknown, RegExp][] = [
+  ['a timer', () => setTimeout(boom, 1), /uncaught\.test\.ts:\d+/],
+  ['an interval', throwThrice, /uncaught\.test\.ts:\d+/],
+  ['an immediate', () => setImmediate(boom), /uncaught\.test\.ts:\d+/],
+  ['a tick', () => process.nextTick(boom), /uncaught\.test\.ts:\d+/],
+  ['a microtask', () => queueMicrotask(boom), /uncaught\.test\.ts:\d+/],
+  [
+    'an emitter',
+    () => setImmediate(() => new EventEmitter().emit('error', new Error('boom'))),
+    /uncaught\.test\.ts:\d+/,
+  ],
+  ['a stream', () => createReadStream('/there/is/none'), /ENOENT.*nothing listens for.*step "[^"]*#work"/],
+];
+const inBodies: typeof inSteps = [
+  ['a tick', () => process.nextTick(boom), /uncaught\.test\.ts:\d+/],
+  ['a microtask', () => queueMicrotask(boom), /uncaught\.test\.ts:\d+/],
+  ['a stream', () => Reflect.construct(ReadStream, ['/there/is/none']), /nothing listens for.*the body of "main"/],
+];
+
+function keepingLogs() {
+  const log = createLog({ level: 'silent', write() {} });
+  return { log, records: log };
+}
+
+type Open = (workflows: Record<string, TestWorkflow>) => Promise<TestBox>;
+
+function describeUncaught(newOpen: () => Open): void {
+  const errorOf = async (box: TestBox, runId: string) => (await getRun(box, runId)).error as Record<string, string>;
+
+  test.each(inSteps)('%s fails the attempt of its step, which may be tried again', async (_name, begin, expected) => {
+    let attempts = 0;
+    const seen: Error[] = [];
+    const work = toStep('work', async () => {
+      attempts += 1;
+      if (attempts > 1) return 'again';
+      begin();
+      return never();
+    });
+    const caught = toStep('caught', async () => {
+      begin();
+      return never();
+    });
+    Object.assign(caught, { maxRetries: 0 });
+    const run = async () => {
+      const answer = await work();
+      await caught().catch((error: Error) => seen.push(error));
+      return answer;
+    };
+    const box = await newOpen()({ main: { run } });
+    expect(await runWorkflow(box, 'main', null)).toMatchObject({ status: 'completed', output: 'again' });
+    expect(attempts).toBe(2);
+    expect(`${seen[0]?.message}\n${seen[0]?.stack}`).toMatch(
+      new RegExp(expected.source.replace('#work', '#caught'), 's'),
+    );
+  });
+
+  test.each(inBodies)('%s of a body fails the run', async (_name, begin, expected) => {
+    const run = async () => {
+      begin();
+      await sleep('1h');
+    };
+    const box = await newOpen()({ main: { run }, plain: { run: async () => 'well' } });
+    const runId = await startWorkflow(box, 'main', null);
+    await until(async () => (await getRun(box, runId)).status === 'failed');
+    const { message, stack } = await errorOf(box, runId);
+    expect(`${message}\n${stack}`).toMatch(expected);
+    // The process goes on, and so do the others.
+    expect(await runWorkflow(box, 'plain', null)).toMatchObject({ output: 'well' });
+  });
+
+  test('what throws once its step is over changes nothing of it, and is in the log', async () => {
+    let thrown = false;
+    const late = toStep('late', async () => {
+      setTimeout(() => {
+        thrown = true;
+        boom();
+      }, 20);
+      return 'done';
+    });
+    const run = async () => {
+      const answer = await late();
+      await sleep(200);
+      return answer;
+    };
+    const box = await newOpen()({ main: { run } });
+    const runId = await startWorkflow(box, 'main', null);
+    expect(await finish(box, runId)).toMatchObject({ status: 'completed', output: 'done' });
+    expect(thrown).toBe(true);
+    const list = async () =>
+      (await call<{ items: { message: string; level: string }[] }>(box, `GET /api/runs/${runId}/logs`)).body.items;
+    await until(async () => (await list()).some(({ level }) => level === 'error'));
+    const lines = (await list()).filter(({ level }) => level === 'error').map(({ message }) => message);
+    expect(lines).toStrictEqual([
+      expect.stringMatching(/"late", which was over by then.*boom.*uncaught\.test\.ts:\d+/),
+    ]);
+  });
+}
+
+describe('what a run throws where nothing can catch it, on SQLite', () =>
+  describeUncaught(() => (workflows) => boxes.open({ workflows, options: keepingLogs() })));
+
+describeWhen(bothServers, 'what a run throws where nothing can catch it, on Postgres', (servers) =>
+  describeUncaught(() => {
+    const openReplica = createCluster(boxes, servers);
+    return (workflows) => openReplica({ workflows, options: keepingLogs() });
+  }),
+);
+
+test('what is thrown outside of any run ends the process, unless others listen', () => {
+  const exit = vi.spyOn(process, 'exit').mockImplementation((() => {}) as never);
+  const other = vi.fn<() => void>();
+  try {
+    process.on('uncaughtException', other);
+    process.emit('uncaughtException', new Error('not of a run'));
+    expect([exit.mock.calls.length, other.mock.calls.length]).toStrictEqual([0, 1]);
+    process.off('uncaughtException', other);
+    process.emit('uncaughtException', new Error('not of a run'));
+    expect(exit).toHaveBeenCalledExactlyOnceWith(1);
+  } finally {
+    process.off('uncaughtException', other);
+    exit.mockRestore();
+  }
+});
