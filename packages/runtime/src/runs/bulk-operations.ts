@@ -11,7 +11,7 @@ import type { FilterInput } from './operations.ts';
 import type { Runs } from './runs.ts';
 
 /** What the activity log is to have of each run that was cancelled. */
-interface Cancelled {
+export interface Cancelled {
   findAsker(runId: string): Promise<string | undefined>;
   record(entry: {
     operation: string;
