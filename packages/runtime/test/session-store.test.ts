@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { eq, sql } from 'drizzle-orm';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { BOX_OWNER } from '../src/agents/turn/session-store.ts';
 import type { SessionStore, TurnToKeep } from '../src/agents/turn/session-store.ts';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
@@ -12,6 +15,7 @@ import type { Database } from '../src/stores/database.ts';
 import { createDeferred } from '../src/stores/deferred.ts';
 import { openPg } from '../src/stores/pg.ts';
 import { useDatabase } from './_database.ts';
+import { until } from './_setup.ts';
 import { describeWhen, realServers } from './require.ts';
 
 const MANY = 40;
@@ -53,10 +57,97 @@ describeWhen(realServers.database, 'sessions on Postgres', (server) => {
     await Promise.all([locking, waiting]);
     expect((await store.read(String(locked))).messages).toHaveLength(2);
   });
+
+  test('those that share a statement whose connection is lost are read, and their turns kept, each once', async () => {
+    const { store, countTurns } = opened();
+    const ids = await openMany(store, 6);
+    await Promise.all(ids.map((id) => store.read(id)));
+    await whileLocked('session_messages', async (loseWaiting) => {
+      const kept = Promise.all(ids.map((id) => store.add(toTurn(id))));
+      await loseWaiting('jsonb_to_recordset');
+      return kept;
+    });
+    for (const id of ids) expect(await countTurns(id)).toEqual({ turns: 1, totalTokens: 5, rows: 1 });
+    const read = await whileLocked('sessions', async (loseWaiting) => {
+      const reading = Promise.all(ids.map((id) => store.read(id)));
+      await loseWaiting('jsonb_to_recordset');
+      return reading;
+    });
+    for (const { messages } of read) expect(messages).toHaveLength(2);
+  });
+
+  test('one statement that the network has swallowed holds up sessions for seconds, not for good', async () => {
+    const cable = await layCable(place.url);
+    const near = openPg(cable.url);
+    onTestFinished(() => near.close().finally(() => cable.close()));
+    const { store, countTurns } = opened();
+    const { db, ready } = openDatabase(near);
+    await ready;
+    const other = createSessions(db, { onChange: () => {}, onCut: async () => {} });
+    const ids = await openMany(store, 4);
+    // Over one connection: the statements that come next find it idle, or open their own.
+    for (const id of ids) await other.read(id);
+    cable.swallow();
+    const kept = Promise.all(ids.map((id) => other.add(toTurn(id))));
+    const read = Promise.all(ids.map((id) => other.read(id)));
+    await Promise.all([kept, read]);
+    for (const id of ids) expect(await countTurns(id)).toEqual({ turns: 1, totalTokens: 5, rows: 1 });
+  }, 19_000);
+
+  test('turns that two replicas add to the same sessions at once are all kept, each once', async () => {
+    const { store, countTurns } = opened();
+    const near = openPg(place.url);
+    onTestFinished(() => near.close());
+    const { db, ready } = openDatabase(near);
+    await ready;
+    const other = createSessions(db, { onChange: () => {}, onCut: async () => {} });
+    const ids = await openMany(store, 30);
+    for (let round = 0; round < 6; round++) {
+      const turns = ids.map((id) => [toTurn(id), toTurn(id), toTurn(id)] as const);
+      // The third is added by both: the one of them does not know that it has lost its run.
+      await Promise.all(
+        turns.flatMap(([one, two, both]) => [store.add(one), other.add(two), store.add(both), other.add(both)]),
+      );
+    }
+    for (const id of ids) {
+      expect(await countTurns(id)).toEqual({ turns: 18, totalTokens: 90, rows: 18 });
+      const { messages } = await other.read(id);
+      expect(messages).toHaveLength(36);
+      for (let n = 0; n < 36; n += 2) expect(messages[n]?.id.slice(0, 36)).toBe(messages[n + 1]?.id.slice(0, 36));
+    }
+  });
+
+  /** `loseWaiting`: ends the one session of the server that waits for the lock with a statement that holds the text. */
+  async function whileLocked<T>(
+    table: string,
+    work: (loseWaiting: (text: string) => Promise<void>) => Promise<T>,
+  ): Promise<T> {
+    let result: Promise<T> | undefined;
+    await client.transaction(async (tx) => {
+      await tx.query(`lock table svc.${table} in access exclusive mode`);
+      let isLost = false;
+      const loseWaiting = async (text: string): Promise<void> => {
+        while (!isLost) {
+          const rows = await client.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%' || $1 || '%'`,
+            [text],
+          );
+          isLost = rows.length > 0;
+        }
+      };
+      result = work(loseWaiting);
+      result.catch(() => {});
+      await until(() => isLost);
+    });
+    return result as Promise<T>;
+  }
 });
 
 function describeStore(getClient: () => StoreClient) {
   let statements = 0;
+  /** Holds back a statement by how many characters it is given. */
+  let slow: (size: number) => unknown;
   let database: Database;
   let store: SessionStore;
   let changed: string[];
@@ -64,8 +155,9 @@ function describeStore(getClient: () => StoreClient) {
     const client = getClient();
     const counting: StoreClient = {
       ...client,
-      query: (...given: Parameters<StoreClient['query']>) => {
+      query: async (...given: Parameters<StoreClient['query']>) => {
         statements += 1;
+        await slow(String(given[1]).length);
         return client.query(...given);
       },
     } as StoreClient;
@@ -74,6 +166,7 @@ function describeStore(getClient: () => StoreClient) {
   beforeEach(async () => {
     await database.ready;
     changed = [];
+    slow = () => undefined;
     store = createSessions(database.db, { onChange: (id) => void changed.push(id), onCut: async () => {} });
   });
 
@@ -170,13 +263,50 @@ function describeStore(getClient: () => StoreClient) {
     expect(statements).toBe(2);
   });
 
+  test('a turn that is large holds up no turn of another', async () => {
+    const [large = '', ...others] = await openMany(store, 4);
+    const sent = createDeferred();
+    slow = (size) => size > 1_500_000 && sent.promise;
+    const adding = store.add(toTurn(large, { text: 'x'.repeat(1_000_000) }));
+    await Promise.all(others.map((id) => store.add(toTurn(id))));
+    for (const id of others) expect(await countTurns(id)).toMatchObject({ turns: 1 });
+    sent.resolve();
+    await adding;
+    expect(await countTurns(large)).toMatchObject({ turns: 1, rows: 1 });
+  });
+
   async function countTurns(id: string) {
     const rows = await database.db.select().from(sessionTurns).where(eq(sessionTurns.sessionId, id));
     const [session] = await database.db.select().from(sessions).where(eq(sessions.id, id));
     return session && { turns: session.turns, totalTokens: session.totalTokens, rows: rows.length };
   }
 
-  return () => ({ store, database });
+  return () => ({ store, database, countTurns });
+}
+
+/** A network in which what is sent on the connections there are may be swallowed; new ones are made. */
+async function layCable(url: string): Promise<{ url: string; swallow(): void; close(): void }> {
+  const { hostname, port } = new URL(url);
+  const wires = new Set<[Socket, Socket]>();
+  const relay = createServer((near) => {
+    const far = connect(Number(port), hostname);
+    for (const end of [near, far]) end.on('error', () => {}).on('close', () => (near.destroy(), far.destroy()));
+    near.pipe(far).pipe(near);
+    wires.add([near, far]);
+  });
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const through = new URL(url);
+  through.hostname = '127.0.0.1';
+  through.port = String((relay.address() as AddressInfo).port);
+  return {
+    url: through.href,
+    swallow: () => wires.forEach(([near, far]) => near.unpipe(far).resume()),
+    close() {
+      wires.forEach(([near]) => near.destroy());
+      relay.close();
+    },
+  };
 }
 
 function openMany(store: SessionStore, many: number): Promise<string[]> {

@@ -6,6 +6,7 @@ import { toStorable } from '../agents/turn/storable.ts';
 import { createGroupCommit } from '../engine/group-commit.ts';
 import { prepare } from '../stores/drizzle.ts';
 import type { Drizzle, Prepared } from '../stores/drizzle.ts';
+import { SHARED_MS } from './read-sessions.ts';
 import { sessionMessages, sessions, sessionTurns } from './table.ts';
 
 /**
@@ -14,24 +15,30 @@ import { sessionMessages, sessions, sessionTurns } from './table.ts';
  */
 export type OnCut = (tx: Pick<Drizzle, 'execute'>, cut: { sessionId: string; keptUpTo: number }) => Promise<void>;
 
-/** Adds turns, each to its session, once, in one statement for those that end together. */
+/** Adds turns, each to its session, once, in one statement for those that end together. What fails for all, each meets alone. */
 export interface TurnKeeper {
   /** Whose the session is. Undefined: it is not there. */
   keep(turn: TurnToKeep): Promise<{ askedBy: string | null } | undefined>;
 }
 
-/** Turns with a new summary, those of a conversation and those that go back to a message have a statement each. */
+/** Turns that are large, have a new summary, are of a conversation or go back to a message have a statement each. */
 export function createTurnKeeper(db: Drizzle, onCut: OnCut): TurnKeeper {
   const together = createGroupCommit<OneTurn, KeptRow | undefined>((turns) => keepTogether(db, turns), {
     maxEntries: MOST_TOGETHER,
-    maxBytes: MOST_BYTES,
+    maxBytes: MOST_CHARACTERS,
     sizeOf: ({ row }) => row.length,
     keyOf: ({ turn: { sessionId } }) => sessionId,
   });
+  const keepShared = async (turn: TurnToKeep): Promise<KeptRow | undefined> => {
+    const row = toRow(turn);
+    if (row.length > MOST_CHARACTERS) return undefined;
+    // Whether or not what fails has been committed: a turn is added once.
+    return together.add({ turn, row }).catch(() => undefined);
+  };
   return {
     async keep(turn) {
       const isPlain = turn.kind === 'session' && !turn.summary && turn.cutAfter === undefined;
-      const kept = isPlain ? await together.add({ turn, row: toRow(turn) }) : undefined;
+      const kept = isPlain ? await keepShared(turn) : undefined;
       return kept ? { askedBy: kept.asked_by } : keepTurn(db, turn, onCut);
     },
   };
@@ -47,9 +54,9 @@ type KeptRow = { asked_by: string | null };
 
 const TRIES = 5;
 
-/** So many share a statement, and one with more bytes goes alone. */
+/** So many share a statement, with so many characters. */
 const MOST_TOGETHER = 64;
-const MOST_BYTES = 1024 * 1024;
+const MOST_CHARACTERS = 1024 * 1024;
 
 interface OneTurn {
   turn: TurnToKeep;
@@ -59,17 +66,12 @@ interface OneTurn {
 
 /**
  * Turns of different sessions. Undefined: nothing was added, since the session is locked or not there: the statement waits for
- * nobody, as those who share it would wait, too. What it refuses of one, each meets alone.
+ * no lock of a session, as those that share it would wait, too.
  */
 async function keepTogether(db: Drizzle, turns: OneTurn[]): Promise<(KeptRow | undefined)[]> {
-  try {
-    const rows = await KEEP_TOGETHER(db, { turns: `[${turns.map(({ row }) => row).join(',')}]` });
-    const kept = new Map(rows.map((row) => [row.id, row]));
-    return turns.map(({ turn }) => kept.get(turn.sessionId));
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    return turns.map(() => undefined);
-  }
+  const rows = await KEEP_TOGETHER(db, { turns: `[${turns.map(({ row }) => row).join(',')}]` });
+  const kept = new Map(rows.map((row) => [row.id, row]));
+  return turns.map(({ turn }) => kept.get(turn.sessionId));
 }
 
 function toRow(turn: TurnToKeep): string {
@@ -79,7 +81,8 @@ function toRow(turn: TurnToKeep): string {
   return JSON.stringify({ session: sessionId, run: runId, input, output, cost, messages, state });
 }
 
-const KEEP_TOGETHER = prepare<KeptRow & { id: string }>(sql`
+const KEEP_TOGETHER = prepare<KeptRow & { id: string }>(
+  sql`
   with given as materialized (
     select * from jsonb_to_recordset(${sql.placeholder('turns')}::jsonb) as one
       (session uuid, run uuid, input bigint, output bigint, cost float8, messages jsonb, state jsonb)),
@@ -100,7 +103,9 @@ const KEEP_TOGETHER = prepare<KeptRow & { id: string }>(sql`
       output_tokens = s.output_tokens + given.output, total_tokens = s.total_tokens + given.input + given.output,
       cost = coalesce(s.cost + given.cost, s.cost, given.cost), last_active_at = now(), kind = 'session', state = given.state
     from given, fresh where fresh.session_id = session and s.id = session)
-  select id, asked_by from there`);
+  select id, asked_by from there`,
+  { timeoutMs: SHARED_MS },
+);
 
 /**
  * Adds a turn to its session, once. Answers whose the session is; undefined: it is not there.
@@ -210,12 +215,5 @@ function isOvertaken(error: unknown): boolean {
   return code === UNIQUE_VIOLATION || code === DEADLOCK;
 }
 
-/** The database has undone it: the data of one, or what one of them met. */
-function isRefused(error: unknown): boolean {
-  const { code } = ((error as Error).cause ?? error) as { code?: unknown };
-  return typeof code === 'string' && /^(?:2[23]|40|5[45])[\dA-Z]{3}$/.test(code) && code !== COMPLETION_UNKNOWN;
-}
-
-const COMPLETION_UNKNOWN = '40003';
 const UNIQUE_VIOLATION = '23505';
 const DEADLOCK = '40P01';

@@ -4,6 +4,7 @@ import type { RemoteCallback } from 'drizzle-orm/pg-proxy';
 import { createTableRelationsHelpers, extractTablesRelationalConfig, fillPlaceholders, sql } from 'drizzle-orm';
 import type { RelationalSchemaConfig, SQL, TablesRelationalConfig } from 'drizzle-orm';
 import type { SqlSession, StoreClient } from './client.ts';
+import type { QueryOptions } from './sql.ts';
 import { isDue, leaveMark, markedBy, takeBack } from './write-mark.ts';
 import type { Marking, WriteMark } from './write-mark.ts';
 
@@ -43,13 +44,14 @@ export type Prepared<Row> = (db: Drizzle, given: Record<string, unknown>) => Pro
 /**
  * A statement that is sent often: its text is made once, and a server keeps it parsed. It is committed by itself; within a
  * transaction use `tx.execute`.
+ * @param options `timeoutMs`: as a client takes it
  */
-export function prepare<Row>(statement: SQL): Prepared<Row> {
+export function prepare<Row>(statement: SQL, options: Pick<QueryOptions, 'timeoutMs'> = {}): Prepared<Row> {
   const { sql: text, params } = new PgDialect().sqlToQuery(statement);
   return async (db, given) => {
     const { client, ready } = (db._.session as StoreSession).store;
     await ready;
-    return client.query<Row>(text, fillPlaceholders(params, given), { prepared: true });
+    return client.query<Row>(text, fillPlaceholders(params, given), { ...options, prepared: true });
   };
 }
 

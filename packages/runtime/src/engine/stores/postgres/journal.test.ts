@@ -3,8 +3,9 @@ import { brotliDecompressSync } from 'node:zlib';
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWhen, realServers } from '../../../../test/require.ts';
+import { createDeferred } from '../../../stores/deferred.ts';
 import { getPackageFile } from '../../../stores/package-file.ts';
-import type { SqlClient } from '../../../stores/sql.ts';
+import type { QueryOptions, SqlClient } from '../../../stores/sql.ts';
 import { newRunId } from '../../ids.ts';
 import type { Journal } from '../../journal.ts';
 import type { Append } from '../../journal/appends.ts';
@@ -224,6 +225,23 @@ function describeFaults(sql: () => SqlClient): void {
       }),
     );
 
+    test.each(['before', 'after'] as const)('starts with locks, cut %s their commit, are answered truly', (fault) =>
+      withBroken(async ({ journal, ...broken }) => {
+        const locked = (key: string): NewRun =>
+          newRun({ serial: { key, triggerId: `${key} ${newRunId()}`, whenTaken: 'refuse' } });
+        await start(journal, locked('taken'));
+        const runs = ['a', 'b', 'taken', 'c'].map(locked);
+        broken.break(fault);
+        const answers = await Promise.allSettled(runs.map((run) => journal.create(run)));
+        // Whether the lock was taken has to be asked again in either case.
+        const isThere = answers.map(({ status }) => status === 'fulfilled');
+        expect(isThere).toStrictEqual(runs.map((_, n) => fault === 'after' && n !== 2));
+        const again = await Promise.all(runs.map((run) => journal.create(run)));
+        expect(again.map(({ outcome }) => outcome)).toStrictEqual(['created', 'created', 'refused', 'created']);
+        expect(await journal.listRuns({ name: 'refund' }, { limit: 9 })).toHaveLength(5);
+      }),
+    );
+
     test('a start with a key that was committed is found, one that was not rejects', () =>
       withBroken(async ({ journal, ...broken }) => {
         const keyed = (key: string): NewRun => newRun({ idempotency: { key, digest: 'd' } });
@@ -341,6 +359,28 @@ function describeFaults(sql: () => SqlClient): void {
     expect(deadlocks).toStrictEqual([]);
     await place.remove();
   }, 60_000);
+
+  test('a start that is large holds up no other, with a lock or a key', async () => {
+    const place = createPlace(sql());
+    const sent = createDeferred();
+    const slow: SqlClient = {
+      ...sql(),
+      async query<Row>(text: string, params?: unknown[], options?: QueryOptions) {
+        if (String(params).length > 1_500_000) await sent.promise;
+        return sql().query<Row>(text, params, options);
+      },
+    };
+    const journal = await openPostgresJournal({ sql: slow, schema: place.schema });
+    const input = `"${'x'.repeat(2_000_000)}"`;
+    const locked = (key: string): Partial<NewRun> => ({ serial: { key, triggerId: key, whenTaken: 'refuse' } });
+    const keyed = (key: string): Partial<NewRun> => ({ idempotency: { key, digest: 'd' } });
+    const large = [locked('a'), keyed('a')].map((fields) => journal.create(newRun({ ...fields, input })));
+    for (const fields of [locked('b'), keyed('b')])
+      expect(await journal.create(newRun(fields))).toMatchObject({ outcome: 'created' });
+    sent.resolve();
+    for (const result of await Promise.all(large)) expect(result).toMatchObject({ outcome: 'created', run: { input } });
+    await place.remove();
+  });
 
   describe('when the database refuses a statement', () => {
     test('a deadlock is tried again', () =>

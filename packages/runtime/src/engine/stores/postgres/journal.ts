@@ -73,6 +73,9 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
 
 const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
 
+/** A start of more bytes has a transaction: those behind it would wait a second for a turn with images. */
+const MOST_SHARED = 1024 * 1024;
+
 /** Less than the engine waits for an answer: the statement ends before the engine gives up on it. */
 const STATEMENT_MS = 8_000;
 
@@ -94,11 +97,11 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     createGroupCommit(createStartWriter(client, writer.readBack, toQuery), { ...COMMIT_LIMITS, sizeOf, keyOf });
   const keyed = groupStarts((runs) => keyedQuery(tables, runs));
   const entering = groupStarts((runs) => toEnterQuery(tables, runs));
+  const groupOf = (run: NewRun) => (isKeyedCreate(run) ? keyed : isRefusableCreate(run) ? entering : undefined);
   const commit = async (write: Write): Promise<Written> => {
     if (isPlain(write)) return commits.add(write);
-    const first =
-      write.type === 'create' ? (isKeyedCreate(write.run) ? keyed : isRefusableCreate(write.run) && entering) : false;
-    return (first ? await first.add(write) : undefined) ?? lanes.add(write);
+    const isShared = write.type === 'create' && sizeOf(write) <= MOST_SHARED;
+    return (isShared ? await groupOf(write.run)?.add(write) : undefined) ?? lanes.add(write);
   };
   const frames = createGroupCommit(createChunkWriter(sql, tables), {
     ...COMMIT_LIMITS,
