@@ -217,3 +217,70 @@ describe('an API key over AG-UI', () => {
     expect(calls).toEqual([]);
   });
 });
+
+describe('a call that its user edits, where a guardrail judges calls', () => {
+  const edit = (interruptId: string, order: string) => ({
+    resume: [{ interruptId, status: 'resolved', payload: { decision: 'edit', input: { order, amount: 5 } } }],
+  });
+  const withRule = async (setup: Setup, action: string, side = 'tool-call') => {
+    const check = { kind: 'words', words: ['forbidden'] };
+    const rule = { name: `edits-${action}`, check, sides: [side], action };
+    const { body, status } = await call<{ id: string }>(setup.box, 'POST /api/guardrails', rule, setup.owner);
+    expect(status).toBe(201);
+    return () => setup.box.request(`/api/guardrails/${body.id}`, { method: 'DELETE', headers: setup.owner });
+  };
+
+  test.each(['block', 'hold'])('is not run with what a rule would %s, and goes on waiting', async (action) => {
+    const setup = await open('user');
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const remove = await withRule(setup, action);
+    const id = await pause(setup, `edit-${action}`, key);
+    const refused = await run(box, `edit-${action}`, key, edit(id, 'forbidden'));
+    await remove();
+    expect([refused.status, calls]).toEqual([422, []]);
+    const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+    expect(body).toMatchObject({ status: 'pending' });
+  });
+
+  test('is run without what a rule masks, and so recorded', async () => {
+    const setup = await open('user');
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const remove = await withRule(setup, 'mask');
+    const id = await pause(setup, 'edit-mask', key);
+    await run(box, 'edit-mask', key, edit(id, 'a forbidden one'));
+    await remove();
+    expect(calls).toMatchObject([{ input: { order: 'a [word] one', amount: 5 } }]);
+    const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+    expect(JSON.stringify(body)).not.toContain('forbidden');
+  });
+
+  test('is rejected with a note that is judged as what the agent is asked', async () => {
+    const setup = await open('user');
+    const { box, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const id = await pause(setup, 'noted', key);
+    const remove = await withRule(setup, 'mask', 'agent-input');
+    const note = 'It is a forbidden one.';
+    const payload = { decision: 'reject', note };
+    const { text } = await run(box, 'noted', key, { resume: [{ interruptId: id, status: 'resolved', payload }] });
+    await remove();
+    expect(text).toContain('It is a [word] one.');
+    const { body } = await call(box, `GET /api/approvals/${id}`, undefined, owner);
+    expect(body).toMatchObject({ status: 'rejected', note: 'It is a [word] one.' });
+  });
+
+  test('is run with what an operator edits it to, who may say what a rule refuses', async () => {
+    const setup = await open('user');
+    const { box, calls, owner } = setup;
+    const key = await setup.newKey({ agents: ['helper'] });
+    const remove = await withRule(setup, 'block');
+    const id = await pause(setup, 'by-operator', key);
+    const decision = { decision: 'approve', input: { order: 'forbidden', amount: 5 } };
+    expect((await call(box, `POST /api/approvals/${id}/decide`, decision, owner)).status).toBe(200);
+    await until(() => calls.length === 1);
+    await remove();
+    expect(calls).toMatchObject([{ input: { order: 'forbidden' } }]);
+  });
+});

@@ -202,6 +202,28 @@ describe('what an agent is asked', () => {
     expect((await ask(box, name, 'say:fine')).status).toBe(200);
   });
 
+  test('is judged wherever a request has it: in the name of who speaks, of a file, in a refusal, in what is expected', async () => {
+    const name = newName();
+    const box = await boxes.open({ agents: { [name]: defineDeepAgent({ name }) } });
+    await create(box, { ...of('agent', name), sides: ['agent-input'], check: CARDS, action: 'mask' });
+    const value = 'ada@example.com';
+    const messages = [
+      { role: 'user', content: [{ type: 'file', file: { filename: `of ${value} is.pdf`, file_data: 'data:,' } }] },
+      { role: 'assistant', content: [{ type: 'refusal', refusal: `Not ${value}.` }] },
+      { role: 'user', name: value, content: 'say:ok' },
+      { role: 'user', name: 'bob', content: 'say:ok' },
+    ];
+    const prediction = { type: 'content', content: [{ type: 'text', text: `To ${value}` }] };
+    expect(await ask(box, name, '', { messages, prediction })).toMatchObject({ status: 200 });
+    const sent = JSON.stringify(box.model.requests.at(-1));
+    expect(sent).not.toContain(value);
+    for (const kept of ['of [email] is.pdf', 'Not [email].', 'To [email]', '"name":"bob"']) expect(sent).toContain(kept);
+    const { items } = (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=${name}`)).body;
+    const run = JSON.stringify((await call(box, `GET /api/runs/${items[0]?.runId}`)).body);
+    expect(run).toContain('of [email] is.pdf');
+    expect(run).not.toContain(value);
+  });
+
   test('reaches neither the model nor the journal where it is masked', async () => {
     const name = newName();
     const box = await boxes.open({ agents: { [name]: defineDeepAgent({ name }) } });

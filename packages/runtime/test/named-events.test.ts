@@ -393,3 +393,32 @@ test('the typed client sends it', async () => {
     name: 'order.paid',
   });
 });
+
+test('is kept without what a rule masks of the input of those that start by it, or of every workflow', async () => {
+  const box = await boxes.open({
+    workflows: {
+      noted: { run: async ({ note }: { note: string }) => note, on: { event: 'masked' } },
+      hears: { run: async () => (await svc.events.wait<Row>('masked'))?.payload },
+    },
+  });
+  const rule = (kind: string, name: string, word: string) => ({
+    name: `events-${word}`,
+    check: { kind: 'words', words: [word] },
+    sides: ['workflow-input'],
+    action: 'mask',
+    attachment: { kind, name },
+  });
+  const rules = [rule('workflow', 'noted', 'seven'), rule('workflow', '', 'eight'), rule('workflow', 'hears', 'nine')];
+  const ids: string[] = [];
+  for (const one of rules) ids.push((await call<{ id: string }>(box, 'POST /api/guardrails', one)).body.id);
+  const runId = await waiting(box, {}, 'hears');
+  const { body } = await send(box, 'masked', { note: 'seven eight nine' });
+  const { started } = (await delivered(box, body)) as { started: { runId: string }[] };
+  const noted = await finish(box, String(started[0]?.runId));
+  const heard = await finish(box, runId);
+  const carrier = await getRun(box, String(body.runId));
+  for (const id of ids) await box.request(`/api/guardrails/${id}`, { method: 'DELETE' });
+  expect([noted.output, heard.output]).toEqual(['[word] [word] nine', { note: '[word] [word] nine' }]);
+  expect(JSON.stringify(carrier)).toContain('[word] [word] nine');
+  expect(JSON.stringify(carrier)).not.toMatch(/seven|eight/);
+});

@@ -59,6 +59,7 @@ export async function judgeTurnInput(
       messages.push(await readResult(rulesOf(message.tool_call_id, isNew), message, results));
     else messages.push(await readMessage(isNew ? rules : olderRules, message, texts));
   }
+  const parameters = rules ? await readParameters(rules, input.parameters, texts) : input.parameters;
   const { blocked, held, found } = findings.toAnswer();
   // What is refused has no run.
   const of = { place: `agent ${name}`, runId: blocked ? null : runId, askedBy };
@@ -70,7 +71,7 @@ export async function judgeTurnInput(
       `refuses what agent "${name}" is asked. Ask without what it looks for.`,
       blocked,
     );
-  const judged = { ...input, system, messages };
+  const judged = { ...input, system, messages, parameters };
   return held ? { ...judged, held: { ...toHeldBy(held), from: newFrom } } : judged;
 }
 
@@ -112,6 +113,12 @@ async function readMessage(
 ): Promise<ConversationMessage> {
   if (!rules) return message;
   const content = await readContent(message.content, (text) => readText(rules, text, input));
+  if (message.role === 'user' && message.name !== undefined) {
+    const { name, ...rest } = message;
+    // With a mask in it a provider would refuse it.
+    const isKept = (await readText(withoutWholes(rules), name, input)) === name;
+    return { ...rest, content, ...(isKept ? { name } : {}) };
+  }
   if (message.role !== 'assistant' || !message.tool_calls) return { ...message, content } as ConversationMessage;
   const calls = [];
   for (const call of message.tool_calls) {
@@ -146,11 +153,34 @@ async function readContent(content: unknown, read: (text: string) => Promise<str
   if (typeof content === 'string') return read(content);
   if (!Array.isArray(content)) return content;
   const parts: unknown[] = [];
-  for (const part of content as unknown[]) {
-    const text = (part as { text?: unknown } | null)?.text;
-    parts.push(typeof text === 'string' ? { ...(part as object), text: await read(text) } : part);
-  }
+  for (const part of content as unknown[]) parts.push(await readPart(part, read));
   return parts;
+}
+
+/** What a part says: its text, that of a refusal, or what its file is called. */
+async function readPart(part: unknown, read: (text: string) => Promise<string>): Promise<unknown> {
+  if (typeof part !== 'object' || part === null) return part;
+  const given = part as { text?: unknown; refusal?: unknown; file?: { filename?: unknown } | null };
+  const judged: Record<string, unknown> = { ...part };
+  for (const member of ['text', 'refusal'] as const) {
+    const said = given[member];
+    if (typeof said === 'string') judged[member] = await read(said);
+  }
+  const filename = given.file?.filename;
+  if (typeof filename === 'string') judged['file'] = { ...given.file, filename: await read(filename) };
+  return judged;
+}
+
+/** Of what is handed to the provider, the text that the answer is expected to be like. */
+async function readParameters(
+  rules: SideRules,
+  given: TurnInput['parameters'],
+  input: Input,
+): Promise<TurnInput['parameters']> {
+  const prediction = given['prediction'] as { content?: unknown } | null | undefined;
+  if (typeof prediction !== 'object' || prediction === null) return given;
+  const content = await readContent(prediction.content, (text) => readText(withoutWholes(rules), text, input));
+  return { ...given, prediction: { ...prediction, content } };
 }
 
 /** The arguments of a call, as JSON again; of what is none, the text. */

@@ -26,11 +26,12 @@ import { isOfCall } from './tool-approval.ts';
 import type { HideArguments } from './tool-approval.ts';
 import { requireApprover, requireShown } from './approvers.ts';
 import { toDecisionHit } from './decision-hit.ts';
-import type { RecordHit } from './decision-hit.ts';
 import type { Decider } from './approvers.ts';
 import type { Decision } from './decision.ts';
 import type { VersionedRun } from '../versions/versions.ts';
 import { checkDecision } from './tool-decision.ts';
+import { judgeDecision } from './user-decision.ts';
+import type { DecisionGuardrails } from './user-decision.ts';
 
 export interface ApprovalFilter {
   status?: ApprovalStatus;
@@ -56,8 +57,11 @@ export interface Approvals {
   find(approvalId: string): Promise<Approval | undefined>;
   /** With what may be given with the decision, and what was. */
   findDetail(approvalId: string): Promise<ApprovalDetail | undefined>;
-  /** Throws `invalid_request` when this may not be decided, whether it has been decided before or not. */
-  check(approvalId: string, decision: Decision): Promise<void>;
+  /**
+   * Throws `invalid_request` when this may not be decided, whether it has been decided before or not, and
+   * `agent_guardrail_blocked` when a rule refuses what a user says of a call.
+   */
+  check(approvalId: string, decision: Decision, who: Caller): Promise<void>;
   /**
    * Throws what `check` throws, `decision_not_yours`, `not_an_approver`, `arguments_changed`, `approval_closed` once its time is up,
    * `already_decided` with the first decision, and `idempotency_conflict`.
@@ -79,12 +83,12 @@ export interface ApprovalsOptions extends DetailOptions {
   hidden?: Hidden;
   /** What is read is read by a model. */
   isForModel?: boolean;
-  /** Records what was decided about what a guardrail holds. Absent: nothing does. */
-  recordHit?: RecordHit | undefined;
+  /** What users say of a call is judged by them, and what was decided about what they hold is a hit. */
+  guardrails: DecisionGuardrails;
 }
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
-  const { journal, engine, hideArguments, hidden, isForModel, recordHit } = options;
+  const { journal, engine, hideArguments, hidden, isForModel, guardrails } = options;
   const { hooks } = journal;
   const find = async (approvalId: string): Promise<HookEntry | undefined> => {
     // An open hook first: a retry asks again under the id its run before had.
@@ -100,19 +104,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   };
   const check = ({ hook }: HookEntry, decision: Decision): Promise<void> =>
     checkDecision(readDetail(hook), decision, { ...options, runId: hook.runId });
-  const requireOther = async ({ hook }: HookEntry, caller: StartedBy): Promise<void> => {
-    if (isAskedByCopilot(readDetail(hook)))
-      throw new BoxError('decision_not_yours', 'What the copilot waits for is decided in its panel, by no model.', {
-        details: { runId: hook.runId },
-      });
-    const run = await journal.getRun(hook.runId);
-    if (!listModelCallers(run && startedByOf(run)).some((one) => isSameCaller(one, caller))) return;
-    throw new BoxError(
-      'decision_not_yours',
-      'You started this through a model, or armed the timer that did, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask another person.',
-      { details: { runId: hook.runId } },
+  const judge = ({ hook, first }: HookEntry, decision: Decision, how: { who: Caller; isFinal: boolean }) =>
+    judgeDecision(
+      options,
+      { asked: readDetail(hook), runId: hook.runId, isDecided: first !== undefined },
+      decision,
+      how,
     );
-  };
   /**
    * What the copilot waits for is decided by the person it asks, a yes with the role it calls with. Who sees the conversations
    * of all may say no there.
@@ -172,19 +170,24 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       return entry && toApproval(toRead(entry, isForModel));
     },
     findDetail: (approvalId) => find(approvalId).then((entry) => entry && toDetail(toRead(entry, isForModel), options)),
-    check: async (approvalId, decision) => check(await get(approvalId), decision),
-    async decide(approvalId, { argsDigest, ...given }, { by, who, idempotencyKey: key, byModel }) {
+    async check(approvalId, decision, who) {
       const entry = await get(approvalId);
-      if (byModel) await requireOther(entry, byModel);
-      await requireAsker(entry, given.decision, who);
+      await check(entry, decision);
+      await judge(entry, decision, { who, isFinal: false });
+    },
+    async decide(approvalId, { argsDigest, ...said }, { by, who, idempotencyKey: key, byModel }) {
+      const entry = await get(approvalId);
+      if (byModel) await requireOther(journal, entry, byModel);
+      await requireAsker(entry, said.decision, who);
       const shown = toApproval(entry);
       requireApprover(shown.approvers, who);
       requireShown(argsDigest, shown.argsDigest);
       // Too late is the answer whatever the body is.
       if (!entry.first) {
         requireTime(shown.expiresAt, engine.clock.now());
-        await check(entry, given);
+        await check(entry, said);
       }
+      const given = await judge(entry, said, { who, isFinal: true });
       const { decision, note = null } = given;
       const input = await toRecorded(entry, given.input ?? null);
       const event: ApprovalEvent = { decision, by, note, input, timedOut: false };
@@ -196,7 +199,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const decided = { ...entry, hook: result.hook, first: result.event };
       const approval = toApproval(toRead(decided, isForModel || byModel !== undefined));
       if (result.outcome === 'already') throw alreadyDecided(approval);
-      if (result.outcome === 'resumed') recordHit?.(...toDecisionHit(readDetail(entry.hook), approval));
+      if (result.outcome === 'resumed') guardrails.record(...toDecisionHit(readDetail(entry.hook), approval));
       return approval;
     },
     without: (more) => createApprovals({ ...options, hidden: more }),
@@ -213,6 +216,21 @@ export function alreadyDecided(approval: Approval): BoxError {
 }
 
 // --- internal ---
+
+/** Throws `decision_not_yours` where a model would decide about what its caller has caused. */
+async function requireOther(journal: Pick<Journal, 'getRun'>, { hook }: HookEntry, caller: StartedBy): Promise<void> {
+  if (isAskedByCopilot(readDetail(hook)))
+    throw new BoxError('decision_not_yours', 'What the copilot waits for is decided in its panel, by no model.', {
+      details: { runId: hook.runId },
+    });
+  const run = await journal.getRun(hook.runId);
+  if (!listModelCallers(run && startedByOf(run)).some((one) => isSameCaller(one, caller))) return;
+  throw new BoxError(
+    'decision_not_yours',
+    'You started this through a model, or armed the timer that did, so it is not decided there. Decide it in the dashboard, with `svc hitl`, or ask another person.',
+    { details: { runId: hook.runId } },
+  );
+}
 
 /** What the decision is that may be sent again under the key. */
 function toKeyed(

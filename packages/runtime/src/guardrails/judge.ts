@@ -7,8 +7,8 @@ import type { Subject } from './checks/whole.ts';
 import type { SideRules, SpanRule } from './rules.ts';
 import { createTextStream } from './text-stream.ts';
 import type { Found } from './text-stream.ts';
-import { listTexts, replaceTexts } from './value-texts.ts';
-import type { TextPlace } from './value-texts.ts';
+import { listTexts, replaceTexts, toJsonText } from './value-texts.ts';
+import type { ItemLists, TextPlace } from './value-texts.ts';
 
 /** What is known of what is judged. */
 export interface About {
@@ -34,7 +34,8 @@ export async function judgeValue<T>(rules: SideRules, value: T, about: About = {
   const findings = createFindings();
   const changed: { at: TextPlace; text: string }[] = [];
   const yielder = createYielder();
-  const texts = rules.spans.length + rules.own.length > 0 ? listTexts(value) : [];
+  const lists: ItemLists = new Map();
+  const texts = rules.spans.length + rules.own.length > 0 ? listTexts(value, lists) : [];
   const places = await askOwn(rules, { text: joinTexts(rules, texts), value, ...about }, findings);
   let from = 0;
   let read = 0;
@@ -51,8 +52,8 @@ export async function judgeValue<T>(rules: SideRules, value: T, about: About = {
     await yielder.yieldIfDue();
   }
   if (rules.wholes.length > 0 && !findings.blocked)
-    await judgeWhole(rules, { text: JSON.stringify(value) ?? '', value, signal: about.signal }, findings);
-  return { value: changed.length > 0 ? replaceTexts(value, changed) : value, ...findings.toAnswer() };
+    await judgeWhole(rules, { text: toJsonText(value), value, signal: about.signal }, findings);
+  return { value: changed.length > 0 ? replaceTexts(value, changed, lists) : value, ...findings.toAnswer() };
 }
 
 /** What rules about the whole of it say, in their order; what is blocked is asked about no further. */

@@ -180,15 +180,12 @@ export function withoutWholes(rules: SideRules): SideRules {
 
 /** Without those that hold a text: what an operator has let pass would wait each time it comes again. */
 export function withoutHolds(rules: SideRules): SideRules {
-  const passes = ({ action }: Rule): boolean => action !== 'hold';
-  const { all, spans, wholes, own } = rules;
-  return {
-    ...rules,
-    all: all.filter(passes),
-    spans: spans.filter(passes),
-    wholes: wholes.filter(passes),
-    own: own.filter(passes),
-  };
+  return onlyWhere(rules, ({ action }) => action !== 'hold');
+}
+
+/** Those that mask a text, for a copy of it that others judge. */
+export function onlyMasks(rules: SideRules): SideRules {
+  return onlyWhere(rules, ({ action }) => action === 'mask');
 }
 
 /** For a place where nothing can wait: what they would hold, they block. */
@@ -215,6 +212,17 @@ export function toHow(check: Check): Rule['how'] {
 }
 
 // --- internal ---
+
+function onlyWhere(rules: SideRules, passes: (rule: Rule) => boolean): SideRules {
+  const { all, spans, wholes, own } = rules;
+  return {
+    ...rules,
+    all: all.filter(passes),
+    spans: spans.filter(passes),
+    wholes: wholes.filter(passes),
+    own: own.filter(passes),
+  };
+}
 
 const MOST_PLACES = 1_000;
 

@@ -6,12 +6,19 @@ export interface TextPlace {
   text: string;
 }
 
-/** In the order in which they stand there. However deep a value is, it is read without calls within calls. */
-export function listTexts(value: unknown): TextPlace[] {
+/** What each Map and Set has, as the list that its places stand in. */
+export type ItemLists = Map<Map<unknown, unknown> | Set<unknown>, unknown[]>;
+
+/**
+ * In the order in which they stand there, of what a Map or a Set has, too. However deep a value is, it is read without calls
+ * within calls.
+ */
+export function listTexts(value: unknown, lists: ItemLists = new Map()): TextPlace[] {
   const places: TextPlace[] = [];
   const left: unknown[] = [{ '': value }];
   const seen = new Set<object>();
-  for (let holder = left.pop(); holder !== undefined; holder = left.pop()) {
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const holder = isCollection(next) ? itemsOf(next, lists) : next;
     if (!isHolder(holder) || seen.has(holder)) continue;
     seen.add(holder);
     const inner: unknown[] = [];
@@ -28,8 +35,12 @@ export function listTexts(value: unknown): TextPlace[] {
   return places;
 }
 
-/** A copy with other texts in these places. */
-export function replaceTexts<T>(value: T, changed: readonly { at: TextPlace; text: string }[]): T {
+/** A copy with other texts in these places, which were found with these lists. */
+export function replaceTexts<T>(
+  value: T,
+  changed: readonly { at: TextPlace; text: string }[],
+  lists: ItemLists = new Map(),
+): T {
   const names = new Map<object, Map<string, string>>();
   const values = new Map<object, Map<string, string>>();
   for (const { at, text } of changed) {
@@ -38,8 +49,17 @@ export function replaceTexts<T>(value: T, changed: readonly { at: TextPlace; tex
     of.set(at.holder, known.set(at.key, text));
   }
   const copies = new Map<object, object>();
+  const collections: { copy: Collection; items: unknown[] }[] = [];
   const left: object[] = [];
   const copyOf = (item: unknown): unknown => {
+    if (isCollection(item)) {
+      const known = copies.get(item);
+      if (known) return known;
+      const copy: Collection = item instanceof Map ? new Map() : new Set();
+      copies.set(item, copy);
+      collections.push({ copy, items: copyOf(itemsOf(item, lists)) as unknown[] });
+      return copy;
+    }
     if (!isHolder(item)) return item;
     const known = copies.get(item);
     if (known) return known;
@@ -62,7 +82,26 @@ export function replaceTexts<T>(value: T, changed: readonly { at: TextPlace; tex
       });
     }
   }
+  for (const { copy, items } of collections)
+    for (const item of items)
+      if (copy instanceof Set) copy.add(item);
+      else copy.set(...(item as [unknown, unknown]));
   return copied as T;
+}
+
+/** The value as JSON, with lists for Maps and Sets; of what JSON cannot say, as a BigInt or a cycle, its texts. */
+export function toJsonText(value: unknown): string {
+  try {
+    const text = JSON.stringify(value) ?? '';
+    // As nothing stands within itself, it ends.
+    return hasCollection(value)
+      ? JSON.stringify(value, (_, item: unknown) => (isCollection(item) ? [...item] : item))
+      : text;
+  } catch {
+    return listTexts(value)
+      .map(({ text }) => text)
+      .join('\n');
+  }
 }
 
 /** What was read as JSON, as JSON again, however deep it is. */
@@ -98,6 +137,32 @@ function writeDeep(value: unknown): string {
     }
   }
   return written.join('');
+}
+
+type Collection = Map<unknown, unknown> | Set<unknown>;
+
+function isCollection(value: unknown): value is Collection {
+  return value instanceof Map || value instanceof Set;
+}
+
+function itemsOf(value: Collection, lists: ItemLists): unknown[] {
+  const known = lists.get(value);
+  if (known) return known;
+  const items: unknown[] = [...value];
+  lists.set(value, items);
+  return items;
+}
+
+function hasCollection(value: unknown): boolean {
+  const left = [value];
+  while (left.length > 0) {
+    const item = left.pop();
+    if (isCollection(item)) return true;
+    if (!isHolder(item)) continue;
+    for (const inner of Array.isArray(item) ? item : Object.values(item))
+      if (typeof inner === 'object') left.push(inner);
+  }
+  return false;
 }
 
 function isHolder(value: unknown): value is object {

@@ -20,7 +20,7 @@ export interface Limiter {
   admit(limited: readonly Limited[]): Promise<void>;
   /**
    * A request that is admitted counts as so many. Throws `rate_limited`, and `invalid_request` for more than a limit ever
-   * admits; then it does not count at all, so that it passes later.
+   * admits; then it counts as one.
    */
   admitAs(limited: readonly Limited[], count: number): Promise<void>;
   /** A turn is about to begin. Throws `rate_limited` and `budget_exceeded`; else `leave` gives its places back. */
@@ -147,14 +147,11 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
       for (const one of limited) await rates.admit(one);
     },
     async admitAs(limited, count) {
-      if (count === 1) return;
       for (const [at, one] of limited.entries()) {
-        await rates.forget(one);
         try {
-          await rates.admit(one, count);
+          await rates.admitAs(one, count);
         } catch (error) {
-          const others = limited.map((other, n) => n !== at && rates.forget(other, n < at ? count : 1));
-          await Promise.all(others);
+          await Promise.all(limited.slice(0, at).map((other) => rates.forget(other, count - 1)));
           throw error;
         }
       }

@@ -5,13 +5,15 @@ import type { Limited } from './limits.ts';
 
 /** How many requests there were in the last minute, over all replicas. */
 export interface Rates {
+  /** Counts one. Throws `rate_limited`, and then counts none. */
+  admit(limited: Limited): Promise<void>;
   /**
-   * Counts `count`, default 1. Throws `rate_limited`, and `invalid_request` for more than the limit ever admits; then it
-   * counts none of them.
+   * One that is counted counts as `count`. Throws `rate_limited`, and `invalid_request` for more than the limit ever admits;
+   * then it counts as the one that it is.
    */
-  admit(limited: Limited, count?: number): Promise<void>;
+  admitAs(limited: Limited, count: number): Promise<void>;
   /** Takes back what was counted. */
-  forget(limited: Limited, count?: number): Promise<void>;
+  forget(limited: Limited, count: number): Promise<void>;
   /** Of the last 60 seconds. */
   read(limited: Pick<Limited, 'id'>): Promise<number>;
 }
@@ -37,27 +39,38 @@ export function createRates(kv: Pick<KeyValueStore, 'increment' | 'get'>, now: (
     return reading;
   };
 
+  /** Counts `more`. Answers how long to wait until there is room for `wanted`, and then counts none; undefined: there was. */
+  const take = async ({ id, limit, at, more, wanted }: Taken): Promise<number | undefined> => {
+    const minute = Math.floor(at / MINUTE_MS);
+    const [count, earlier] = await Promise.all([
+      kv.increment(keyOf(id, minute), KEPT_MS, more),
+      readBefore(id, minute),
+    ]);
+    if (count + earlier * shareOf(at) <= limit) return undefined;
+    await kv.increment(keyOf(id, minute), KEPT_MS, -more);
+    // Others that are refused now are in the count, and go out of it.
+    return waitFor({ limit, count: Math.min(count - more, limit), earlier, at, wanted });
+  };
+
   return {
-    async admit({ id, name, limits: { requestsPerMinute: limit } }, wanted = 1) {
+    async admit({ id, name, limits: { requestsPerMinute: limit } }) {
       if (!limit) return;
-      if (wanted > limit) throw tooManyAtOnce(name, limit, wanted);
       const at = now();
       const known = full.get(id);
       if (known && known.trusted > at) throw tooManyRequests(name, limit, known.until - at);
-      const minute = Math.floor(at / MINUTE_MS);
-      const [count, earlier] = await Promise.all([
-        kv.increment(keyOf(id, minute), KEPT_MS, wanted),
-        readBefore(id, minute),
-      ]);
-      if (count + earlier * shareOf(at) <= limit) return;
-      await kv.increment(keyOf(id, minute), KEPT_MS, -wanted);
-      // Others that are refused now are in the count, and go out of it.
-      const waitMs = waitFor({ limit, count: Math.min(count - wanted, limit), earlier, at, wanted });
-      // There may be room for fewer.
-      if (wanted === 1) full.set(id, { until: at + waitMs, trusted: at + Math.min(waitMs, LONGEST_TRUST_MS) });
+      const waitMs = await take({ id, limit, at, more: 1, wanted: 1 });
+      if (waitMs === undefined) return;
+      full.set(id, { until: at + waitMs, trusted: at + Math.min(waitMs, LONGEST_TRUST_MS) });
       throw tooManyRequests(name, limit, waitMs);
     },
-    async forget({ id, limits: { requestsPerMinute: limit } }, wanted = 1) {
+    async admitAs({ id, name, limits: { requestsPerMinute: limit } }, wanted) {
+      if (!limit || wanted === 1) return;
+      if (wanted > limit) throw tooManyAtOnce(name, limit, wanted);
+      const waitMs = await take({ id, limit, at: now(), more: wanted - 1, wanted });
+      // There may be room for fewer, so others are asked about in the store.
+      if (waitMs !== undefined) throw tooManyRequests(name, limit, waitMs);
+    },
+    async forget({ id, limits: { requestsPerMinute: limit } }, wanted) {
       // In the minute that follows it is too late: then they count for what they are there.
       if (limit) await kv.increment(keyOf(id, Math.floor(now() / MINUTE_MS)), KEPT_MS, -wanted);
     },
@@ -81,6 +94,11 @@ const MOST_KNOWN = 10_000;
 /** How much of the minute before is within the last 60 seconds. */
 function shareOf(at: number): number {
   return 1 - (at % MINUTE_MS) / MINUTE_MS;
+}
+
+interface Taken extends Pick<Counted, 'limit' | 'at' | 'wanted'> {
+  id: string;
+  more: number;
 }
 
 interface Counted {

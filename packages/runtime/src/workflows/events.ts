@@ -27,6 +27,8 @@ import { inheritedMarks } from '../engine/worker/new-run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso } from '../json-value.ts';
 import type { Flow } from './flow.ts';
+import { maskPayload } from './judge-start.ts';
+import type { StartGuardrails } from './judge-start.ts';
 import { notArmed } from './refusals.ts';
 import { triggerOf } from './start-options.ts';
 
@@ -58,22 +60,29 @@ export interface NamedEventsOptions {
   engine: Engine;
   journal: Pick<Journal, 'hooks' | 'now'>;
   isArmed(): boolean;
+  /** Absent: there are no rules. */
+  guardrails?: StartGuardrails;
 }
 
 /**
  * An event is a run, which delivers it: so it is kept before its sender is answered, goes on after any crash in any replica, is
  * listed, and shows what it has started. Those of one sender and name have one lock, which gives them their order.
  */
-export function createNamedEvents({ catalog, engine, journal, isArmed }: NamedEventsOptions): NamedEvents {
+export function createNamedEvents({ catalog, engine, journal, isArmed, guardrails }: NamedEventsOptions): NamedEvents {
   const body = createEventBody({ engine, hooks: journal.hooks });
   const keep = async (event: NewKept, how: KeepHow): Promise<EventReceipt> => {
-    const { name, payload } = event;
+    const { name, workflows } = event;
     if (!isEventName(name)) throw new BoxError('invalid_request', `"${name}" is no name of an event. ${EVENT_RULE}.`);
     if (!isArmed()) throw notArmed();
+    const payload = await maskPayload(
+      guardrails,
+      { event: name, carrier: EVENT_RUN, starts: workflows },
+      event.payload,
+    );
     const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload', limit: MOST_BYTES });
     // The store's clock, as it is what the waits were made by.
     const id = event.id ?? randomUUID();
-    const input: Kept = { ...event, id, sentAt: await journal.now() };
+    const input: Kept = { ...event, id, payload, sentAt: await journal.now() };
     const result = await engine.start({
       kind: 'workflow',
       name: EVENT_RUN,

@@ -37,8 +37,8 @@ export interface Given {
 export const namedEventsRoom = defineRoom({
   name: 'namedEvents',
   operations: [sendEvent],
-  create: ({ catalog, engine, journal }: Pick<Given, 'catalog' | 'engine' | 'journal'>) =>
-    createNamedEvents({ catalog, engine, journal, isArmed: () => engine.armed }),
+  create: ({ catalog, engine, journal, guardrails }: Pick<Given, 'catalog' | 'engine' | 'journal' | 'guardrails'>) =>
+    createNamedEvents({ catalog, engine, journal, isArmed: () => engine.armed, guardrails }),
 });
 
 export const workflowsRoom = defineRoom({

@@ -72,7 +72,7 @@ export async function resumeTurn(
     decisions.map(({ id }) => id),
   );
   for (const { id } of decisions) requireDecider(by, await approvals.find(id));
-  for (const { id, decision } of decisions) await approvals.check(id, decision);
+  for (const { id, decision } of decisions) await approvals.check(id, decision, by);
   await agents.requireRoom(open, by);
   const turn = await agents.follow(open, pending);
   try {
