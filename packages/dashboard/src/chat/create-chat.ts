@@ -1,4 +1,5 @@
 import type { AgentEvent } from '@svc/runtime/client';
+import { newId } from '../api/new-id.ts';
 import type { ChatMessage } from './message.ts';
 import { readRun } from './read-run.ts';
 import type { Brought, Post, ResumeEntry } from './read-run.ts';
@@ -229,7 +230,7 @@ async function runPending(page: ChatPage | undefined, thread: Thread): Promise<C
 }
 
 function toMessage(text: string): ChatMessage {
-  return { id: crypto.randomUUID(), role: 'user', content: text };
+  return { id: newId(), role: 'user', content: text };
 }
 
 function toError(error: unknown): { code: string; message: string } {

@@ -1,6 +1,7 @@
 import { useId, useState } from 'react';
 import type { AgentInterrupt } from '@svc/runtime/client';
 import { Button } from '../ui/button.tsx';
+import { Link } from '../ui/link.tsx';
 import { Deadline } from './deadline.tsx';
 import { EditArguments } from './edit-arguments.tsx';
 import { Elsewhere } from './elsewhere.tsx';
@@ -45,7 +46,10 @@ export function PauseCard(props: PauseCardProps) {
       {props.may && others && <Elsewhere approvers={others} />}
       {!props.may && <p className="mt-1 text-text">An approver, an admin or an owner decides this.</p>}
       {may && chosen && (
-        <p className="mt-1 text-text">You chose: {chosen.decision}. It is sent once all are decided.</p>
+        <p className="mt-1 text-text">
+          You chose: {chosen.decision}. It is sent once all are decided. Where another one is not yours to decide,
+          decide this one under <Link to="/approvals">Approvals</Link>.
+        </p>
       )}
       {may && !chosen && !way && (
         <div className="mt-2 flex flex-wrap gap-2">

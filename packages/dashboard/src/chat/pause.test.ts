@@ -8,12 +8,12 @@ const INTERRUPT = { id: 'a-1', reason: 'tool_call', message: 'Refund o-9?', tool
 
 describe('a call that waits, of an owner who chats', () => {
   beforeAll(stubBrowser);
-  const open = (place: 'full' | 'dev' = 'full'): Promise<Draw> =>
+  const open = (place: 'full' | 'dev' = 'full', chosen?: { decision: 'approve' }): Promise<Draw> =>
     openPart(
       () =>
         createElement(Pause, {
           interrupt: INTERRUPT as never,
-          chosen: undefined,
+          chosen,
           busy: false,
           refused: undefined,
           onDecide: () => {},
@@ -33,6 +33,14 @@ describe('a call that waits, of an owner who chats', () => {
     const text = await ofApprovers(['u-2', 'role:approver']);
     expect(text).toContain('You are not one of those who decide this: u-2, anyone who is approver.');
     for (const button of ['Approve', 'Edit arguments', 'Reject']) expect(text).not.toContain(button);
+  });
+
+  test('that was decided beside another one, which others decide, has a way to be sent', async () => {
+    const html = (await open('full', { decision: 'approve' }))((query) =>
+      answer(query, { approvalId: 'a-1', approvers: null }),
+    );
+    expect(textOf(html)).toContain('You chose: approve.');
+    expect(html).toMatch(/<a [^>]*href="[^"]*\/approvals"/);
   });
 
   test('has no buttons until it is known who is asked, and has them where that cannot be read', async () => {

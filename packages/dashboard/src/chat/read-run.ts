@@ -1,4 +1,5 @@
 import type { AgentEvent } from '@svc/runtime/client';
+import { newId } from '../api/new-id.ts';
 import type { ChatMessage } from './message.ts';
 import { readData } from './sse.ts';
 
@@ -47,7 +48,7 @@ export interface ReadOptions {
 export async function* readRun(post: Post, request: RunRequest, options: ReadOptions = {}): AsyncGenerator<AgentEvent> {
   const { signal, onLost, pause = pauseLonger } = options;
   const { agent, ...asked } = request;
-  const key = crypto.randomUUID();
+  const key = newId();
   const path = `/agui/v1/agents/${encodeURIComponent(agent)}`;
   let isBegun = false;
   for (let failures = 0; ;) {

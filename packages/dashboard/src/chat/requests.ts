@@ -1,3 +1,5 @@
+import { newId } from '../api/new-id.ts';
+
 /** What a page has asked of an agent, for other clients of the box to ask. */
 export interface ShownRequest {
   /** Of the box: `http://127.0.0.1:4242`. */
@@ -49,7 +51,7 @@ function toCurlOfMessages({ baseUrl, agent, threadId, message }: ShownRequest): 
 
 /** Each run of it, and each message, has an id of its own: the box takes one it knows for what it knows. */
 function toCurlOfAgui({ baseUrl, agent, threadId, message }: ShownRequest): string {
-  const [runId, id] = [crypto.randomUUID(), crypto.randomUUID()];
+  const [runId, id] = [newId(), newId()];
   const body = JSON.stringify({ threadId, runId, messages: [{ id, role: 'user', content: message }] });
   return [
     `curl -sN ${quote(`${baseUrl}/agui/v1/agents/${encodeURIComponent(agent)}`)} \\`,

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import type { RefObject } from 'react';
+import { newId } from '../api/new-id.ts';
 import { useBox } from '../app/box.ts';
 import { Button } from '../ui/button.tsx';
 import { Failure } from '../ui/failure.tsx';
@@ -15,7 +16,7 @@ export default function Panel({ onClose }: { onClose(): void }) {
   const state = useCopilotState();
   const [{ threadId, isNew }, setThread] = useState(() => {
     const kept = readThread(bootstrap);
-    return { threadId: kept ?? crypto.randomUUID(), isNew: kept === undefined };
+    return { threadId: kept ?? newId(), isNew: kept === undefined };
   });
   const begin = (): void => {
     keepThread(bootstrap, threadId);
@@ -26,7 +27,7 @@ export default function Panel({ onClose }: { onClose(): void }) {
   const draft = useRef('');
   const startAnew = (): void => {
     forgetThread(bootstrap);
-    setThread({ threadId: crypto.randomUUID(), isNew: true });
+    setThread({ threadId: newId(), isNew: true });
   };
   return (
     <>

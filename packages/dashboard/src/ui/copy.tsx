@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import { Button } from './button.tsx';
+import { copyText } from './copy-text.ts';
 import { toastFailure } from './toast.tsx';
 
 export function Copy({ text, label = 'Copy', what }: { text: string | (() => string); label?: string; what?: string }) {
   const [isDone, setDone] = useState(false);
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
+      await copyText(typeof text === 'function' ? text() : text);
       setDone(true);
       setTimeout(() => setDone(false), 2_000);
     } catch (error) {

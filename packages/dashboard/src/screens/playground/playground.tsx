@@ -1,4 +1,5 @@
 import { useRef, useState } from 'react';
+import { newId } from '../../api/new-id.ts';
 import { useCall } from '../../api/queries.ts';
 import { useSearchState } from '../../app/search.ts';
 import type { ChatMessage } from '../../chat/message.ts';
@@ -35,7 +36,7 @@ function Open({ names }: { names: readonly string[] }) {
   // The copilot has a panel of its own.
   const [asked, session] = named === COPILOT_AGENT ? [] : [named, open];
   // A session that nothing was said in has no place in the address yet.
-  const [fresh, setFresh] = useState<string>(() => crypto.randomUUID());
+  const [fresh, setFresh] = useState<string>(() => newId());
   const beginnings = useRef(new Map<string, Beginning>());
   const agent = asked ?? names[0];
   if (agent === undefined)
@@ -48,7 +49,7 @@ function Open({ names }: { names: readonly string[] }) {
     );
   const threadId = session ?? fresh;
   const startAnew = (of: string): void => {
-    setFresh(crypto.randomUUID());
+    setFresh(newId());
     change({ agent: of, session: undefined }, 'push');
   };
   const shown = names.includes(agent) ? names : [agent, ...names];
@@ -67,7 +68,7 @@ function Open({ names }: { names: readonly string[] }) {
           if (session !== threadId || asked !== agent) change({ agent, session: threadId });
         }}
         onBranch={(beginning) => {
-          const id = crypto.randomUUID();
+          const id = newId();
           beginnings.current.set(id, beginning);
           change({ agent, session: id }, 'push');
         }}

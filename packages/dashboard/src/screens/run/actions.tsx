@@ -5,6 +5,7 @@ import { useBox, useMay } from '../../app/box.ts';
 import { useDialogs } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { copyText } from '../../ui/copy-text.ts';
 import { Delete } from '../../ui/delete.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import type { MenuItem } from '../../ui/menu.tsx';
@@ -122,7 +123,7 @@ function waitsForCode({ status, waitingFor }: Run): boolean {
 }
 
 function copy(line: string): void {
-  void navigator.clipboard.writeText(line).then(() => toast(`Copied: ${line}`), toastFailure);
+  void copyText(line).then(() => toast(`Copied: ${line}`), toastFailure);
 }
 
 interface AskedProps {

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
+import { newId } from '../../api/new-id.ts';
 import { useCall, useChange } from '../../api/queries.ts';
 import { useGoOn } from '../../app/search.ts';
 import { parseJson } from '../../form/parse-json.ts';
@@ -32,7 +33,7 @@ export function ForkDialog({ run, from, value, onClose }: ForkProps) {
   const fork = useChange('runs.fork');
   const rewind = useChange('runs.rewind');
   // A click after a lost answer is answered with what the first has made.
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const [idempotencyKey] = useState(() => newId());
   const isStart = from === 'start';
   const mayRewind = !isFinal(run) && run.parentRunId === null;
   const submit = async () => {

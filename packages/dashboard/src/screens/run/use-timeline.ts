@@ -22,19 +22,19 @@ export function useTimeline(runId: string, opened: ReadonlySet<string>) {
     const answer = await client.call('runs.timeline', after === undefined ? { id } : { id, after }, { signal });
     return known && !answer.isWhole ? { ...answer, items: mergeSpans(known.items, answer.items) } : answer;
   };
-  const { first, spans, error } = useQueries({
+  const { spans, error, refused } = useQueries({
     queries: ids.map((id) => {
       const queryKey = ['runs.timeline', { id }] as const;
       return { queryKey, queryFn: ({ signal }: { signal: AbortSignal }) => read(id, queryKey, signal) };
     }),
     combine: (answers) => ({
-      first: answers[0],
       spans: answers.map(({ data }) => data?.items),
       error: answers.find((answer) => answer.error)?.error,
+      refused: answers.filter((answer) => answer.error),
     }),
   });
   const data = useMemo(() => join(spans), [spans]);
-  return { data, error, refetch: () => first?.refetch() };
+  return { data, error, refetch: () => refused.forEach((answer) => void answer.refetch()) };
 }
 
 // --- internal ---

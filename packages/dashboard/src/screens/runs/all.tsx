@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
-import type { OperationInput, OperationOutput } from '@svc/runtime/client';
+import { useEffect, useState } from 'react';
+import type { OperationInput } from '@svc/runtime/client';
 import { useBox, useMay } from '../../app/box.ts';
 import { useDialogs } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -10,6 +10,9 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Failure } from '../../ui/failure.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Menu } from '../../ui/menu.tsx';
+import { toast, toastFailure } from '../../ui/toast.tsx';
+import { createWork, NOTHING } from './all-work.ts';
+import type { WorkState } from './all-work.ts';
 
 const WAYS = {
   cancel: {
@@ -67,14 +70,15 @@ export function AllRuns({ filter }: { filter: RunFilter }) {
           onSelect: () => ask('all', one),
         }))}
       />
-      {way && <AllDialog way={way} filter={filter} onClose={close} />}
+      {way && <AllDialog key={`${way} ${JSON.stringify(filter)}`} way={way} filter={filter} onClose={close} />}
     </>
   );
 }
 
 // --- internal ---
 
-type Result = Pick<OperationOutput<'runs.cancel_all'>, 'done' | 'failed'> & { isAll: boolean };
+/** Most runs that the box takes in one request. */
+const AT_ONCE = 200;
 
 interface AllDialogProps {
   way: Way;
@@ -95,37 +99,37 @@ function AllDialog({ way, filter, onClose }: AllDialogProps) {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
-  const { result, error, isBusy, go } = useAll(id, meant);
-  const count = counted.data?.matched;
+  const { isBusy, isAll, error, grown, ...result } = useWork(way, meant);
+  const count = grown?.to ?? counted.data?.matched;
   const what = count === undefined ? 'all runs' : toRuns(count);
+  const go = () => count !== undefined && void result.go(count);
   return (
     <Dialog
-      title={
-        result?.isAll ? `${toRuns(result.done)} ${result.done === 1 ? 'was' : 'were'} ${done}` : `${verb} ${what}?`
-      }
+      title={isAll ? `${toRuns(result.done)} ${result.done === 1 ? 'was' : 'were'} ${done}` : `${verb} ${what}?`}
       onClose={onClose}
       actions={
-        result?.isAll ? (
+        isAll ? (
           <Button onClick={onClose}>Close</Button>
         ) : (
           <>
             <Button onClick={onClose}>{isBusy ? 'Stop' : 'Cancel'}</Button>
-            <Button look={danger ? 'danger' : 'primary'} busy={isBusy} disabled={!count} onClick={() => void go()}>
+            <Button look={danger ? 'danger' : 'primary'} busy={isBusy} disabled={!count} onClick={go}>
               {verb} {what}
             </Button>
           </>
         )
       }
     >
-      {!result?.isAll && (
+      {!isAll && (
         <Answer of={counted} rows={2}>
           {({ matched }) =>
-            matched === 0 ? (
+            (count ?? matched) === 0 ? (
               <p>None of the runs that the filters let through is one {which}.</p>
             ) : (
               <>
                 <p>
-                  {toRuns(matched)} {which} {matched === 1 ? 'is' : 'are'} let through by the filters.
+                  {toRuns(count ?? matched)} {which} {(count ?? matched) === 1 ? 'is' : 'are'} let through by the
+                  filters.
                 </p>
                 <p className="mt-1 text-muted">{note}</p>
               </>
@@ -134,65 +138,58 @@ function AllDialog({ way, filter, onClose }: AllDialogProps) {
         </Answer>
       )}
       <p role="status" className="mt-2">
-        {result && !result.isAll && `${toRuns(result.done)} so far.`}
+        {!isAll && result.done + result.refused > 0 && `${toRuns(result.done)} so far.`}
+        {grown &&
+          result.done + result.refused === 0 &&
+          `Since you were asked ${toRuns(grown.to - grown.from)} more became so. Nothing was done yet.`}
       </p>
-      {result && result.failed.length > 0 && <Refused failed={result.failed} />}
-      {error !== undefined && <Failure error={error} onRetry={() => void go()} />}
+      {result.refused > 0 && <Refused refused={result.refused} failed={result.failed} />}
+      {error !== undefined && <Failure error={error} onRetry={go} />}
     </Dialog>
   );
 }
 
-/** One request after the other until none is left, or whoever asked has gone. */
-function useAll(id: (typeof WAYS)[Way]['id'], meant: object) {
+function useWork(way: Way, meant: object): WorkState & { go(agreed: number): Promise<void> } {
   const { client } = useBox();
   const queries = useQueryClient();
-  const [result, setResult] = useState<Result>();
-  const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(false);
-  const cursor = useRef<string>(undefined);
-  const isGone = useRef(false);
-  useEffect(() => {
-    isGone.current = false;
-    return () => {
-      isGone.current = true;
-    };
-  }, []);
-  const go = async (): Promise<void> => {
-    setBusy(true);
-    setError(undefined);
-    let sum: Result = result ?? { done: 0, failed: [], isAll: false };
-    try {
-      do {
-        const input = { ...meant, ...(cursor.current === undefined ? {} : { cursor: cursor.current }) };
-        const { done, failed, nextCursor } = await client.call(id, input as never);
-        cursor.current = nextCursor ?? undefined;
-        sum = { done: sum.done + done, failed: [...sum.failed, ...failed], isAll: nextCursor === null };
-        setResult(sum);
-      } while (!sum.isAll && !isGone.current);
-    } catch (failure) {
-      setError(failure);
-    }
-    setBusy(false);
+  const [state, show] = useState(NOTHING);
+  const { id, done } = WAYS[way];
+  // The dialog of another filter is another dialog.
+  const [work] = useState(() =>
+    createWork({
+      ask: (how) => client.call(id, { ...meant, limit: AT_ONCE, ...how } as never),
+      show,
+      say: ({ error, isAll, ...sum }) => {
+        const text = `${toRuns(sum.done)} ${sum.done === 1 ? 'was' : 'were'} ${done}`;
+        const refused = sum.refused > 0 ? `, ${toCount(sum.refused)} refused` : '';
+        if (error !== undefined) toastFailure(error);
+        toast(
+          `${text}${refused}${isAll ? '.' : ' until it was stopped: the others are as they were.'}`,
+          isAll ? 'good' : 'bad',
+        );
+      },
+    }),
+  );
+  useEffect(() => work.enter(), [work]);
+  const go = async (agreed: number): Promise<void> => {
+    await work.go(agreed);
     void queries.invalidateQueries({ predicate: ({ queryKey: [of] }) => /^(?:runs|sessions)\./.test(String(of)) });
   };
-  return { result, error, isBusy, go };
+  return { ...state, go };
 }
 
-/** Refusals that are shown one by one. */
-const LISTED = 20;
-
-function Refused({ failed }: { failed: Result['failed'] }) {
+function Refused({ refused, failed }: Pick<WorkState, 'refused' | 'failed'>) {
   return (
     <section aria-label="Refused" className="mt-2">
-      <h3 className="font-medium text-bad">{toRuns(failed.length)} refused</h3>
+      <h3 className="font-medium text-bad">{toRuns(refused)} refused</h3>
       <ul className="mt-1 text-xs">
-        {failed.slice(0, LISTED).map(({ runId, code, message }) => (
+        {failed.map(({ runId, code, message }) => (
           <li key={runId} className="wrap-anywhere">
             <Link to={`/runs/${runId}`}>{runId.slice(0, 8)}</Link> <code>{code}</code> <bdi>{message}</bdi>
           </li>
         ))}
       </ul>
-      {failed.length > LISTED && <p className="text-xs text-muted">And {toCount(failed.length - LISTED)} more.</p>}
+      {refused > failed.length && <p className="text-xs text-muted">And {toCount(refused - failed.length)} more.</p>}
     </section>
   );
 }

@@ -1,3 +1,4 @@
+import { newId } from '../../api/new-id.ts';
 import { readFrames } from '../../chat/sse.ts';
 import type { SseFrame } from '../../chat/sse.ts';
 
@@ -96,7 +97,7 @@ export function followChat(open: OpenChat, show: (run: ChatRun) => void, times =
     void follow(ask, following.signal);
   };
   return {
-    begin: (input) => start({ input, key: crypto.randomUUID() }, NO_RUN),
+    begin: (input) => start({ input, key: newId() }, NO_RUN),
     resume(runId) {
       if (run.runId !== runId) start({ lastEventId: `${runId}:0` }, { ...NO_RUN, runId });
     },

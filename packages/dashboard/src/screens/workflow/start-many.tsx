@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
+import { newId } from '../../api/new-id.ts';
 import { useChange } from '../../api/queries.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -20,7 +21,7 @@ export function StartMany({ name, onClose }: { name: string; onClose(): void }) 
   const [text, setText] = useState('');
   const [outcome, setOutcome] = useState<Outcome>();
   // The same list that is sent again after it was lost on its way starts nothing twice.
-  const idempotencyKey = useMemo(() => crypto.randomUUID(), [text]);
+  const idempotencyKey = useMemo(() => newId(), [text]);
   if (outcome) return <Started name={name} outcome={outcome} onClose={onClose} />;
   const { inputs, problem } = readLines(text);
   const submit = async () =>

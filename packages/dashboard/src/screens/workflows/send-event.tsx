@@ -1,5 +1,6 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
+import { newId } from '../../api/new-id.ts';
 import { useCall, useChange } from '../../api/queries.ts';
 import { parseJson } from '../../form/parse-json.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -22,9 +23,11 @@ export function SendEvent({ known, onClose }: SendEventProps) {
   const [name, setName] = useState('');
   const [payload, setPayload] = useState('{}');
   const [sent, setSent] = useState<OperationOutput<'events.send'>>();
+  // What is sent again, as its answer was lost on its way, is one event.
+  const idempotencyKey = useMemo(newId, [name, payload]);
   if (sent) return <Sent event={sent} onClose={onClose} />;
   const submit = async () =>
-    setSent(await send.mutateAsync({ name: name.trim(), payload: parseJson('The payload', payload) }));
+    setSent(await send.mutateAsync({ name: name.trim(), payload: parseJson('The payload', payload), idempotencyKey }));
   return (
     <FormDialog
       title="Send an event"
@@ -43,6 +46,47 @@ export function SendEvent({ known, onClose }: SendEventProps) {
         )}
       </Field>
     </FormDialog>
+  );
+}
+
+/** How far the run that delivers an event has come, and who took it. */
+export function Delivery({ runId }: { runId: string }) {
+  const run = useCall('runs.get', { id: runId });
+  return (
+    <Answer of={run} rows={2}>
+      {({ status, output }) => (
+        <>
+          <p role="status">
+            {status === 'completed' ? (
+              toSentence(output as Delivered)
+            ) : (
+              <>
+                <Status value={status} /> {ENDED.has(status) ? STOPPED : 'It is being delivered.'}
+              </>
+            )}
+          </p>
+          {status === 'completed' && (
+            <ul className="mt-2">
+              {(output as Delivered).started.map((one) => (
+                <li key={one.workflow} className="wrap-anywhere">
+                  <bdi>{one.workflow}</bdi> <Status value={one.status} />{' '}
+                  {one.status === 'refused' ? (
+                    <>
+                      <code className="text-xs">{one.error.code}</code> <bdi>{one.error.message}</bdi>
+                    </>
+                  ) : (
+                    one.runId !== undefined && <Link to={`/runs/${one.runId}`}>{one.runId.slice(0, 8)}</Link>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )}
+          <p className="mt-2">
+            <Link to={`/runs/${runId}`}>Open its delivery</Link>
+          </p>
+        </>
+      )}
+    </Answer>
   );
 }
 
@@ -81,45 +125,8 @@ interface Delivered {
   ))[];
 }
 
-function Delivery({ runId }: { runId: string }) {
-  const run = useCall('runs.get', { id: runId });
-  return (
-    <Answer of={run} rows={2}>
-      {({ status, output }) => (
-        <>
-          <p role="status">
-            {status === 'completed' ? (
-              toSentence(output as Delivered)
-            ) : (
-              <>
-                <Status value={status} /> It is being delivered.
-              </>
-            )}
-          </p>
-          {status === 'completed' && (
-            <ul className="mt-2">
-              {(output as Delivered).started.map((one) => (
-                <li key={one.workflow} className="wrap-anywhere">
-                  <bdi>{one.workflow}</bdi> <Status value={one.status} />{' '}
-                  {one.status === 'refused' ? (
-                    <>
-                      <code className="text-xs">{one.error.code}</code> <bdi>{one.error.message}</bdi>
-                    </>
-                  ) : (
-                    one.runId !== undefined && <Link to={`/runs/${one.runId}`}>{one.runId.slice(0, 8)}</Link>
-                  )}
-                </li>
-              ))}
-            </ul>
-          )}
-          <p className="mt-2">
-            <Link to={`/runs/${runId}`}>Open its delivery</Link>
-          </p>
-        </>
-      )}
-    </Answer>
-  );
-}
+const ENDED: ReadonlySet<string> = new Set(['failed', 'cancelled']);
+const STOPPED = 'It was not delivered to all: open its delivery to see why, and retry it there.';
 
 function toSentence({ resumed, started }: Delivered): string {
   if (resumed === 0 && started.length === 0) return 'No run waited for it, and no workflow starts by it.';
