@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { currentContext, leaveContext, runOutside } from './context.ts';
 import type { EngineContext } from './context.ts';
+import { real } from './real.ts';
 import { isOfWorkspace } from './run/error-place.ts';
 
 /**
@@ -11,7 +12,8 @@ import { isOfWorkspace } from './run/error-place.ts';
  */
 export function installUncaught(): void {
   if (process.listeners('uncaughtException').includes(onUncaught)) return;
-  process.on('uncaughtException', onUncaught);
+  // Before all others: what is of no run is left to them.
+  process.prependListener('uncaughtException', onUncaught);
   if (globalThis.queueMicrotask !== queueInContext) {
     queue = globalThis.queueMicrotask;
     globalThis.queueMicrotask = queueInContext;
@@ -47,18 +49,26 @@ function onUncaught(thrown: unknown): void {
   }
   // Where others listen it is theirs to decide.
   else if (process.listenerCount('uncaughtException') === 1) endProcess(thrown);
+  else leaveToOthers();
+}
+
+/** What reports errors to a service may end the process only where it is alone: this one is not there while it decides. */
+function leaveToOthers(): void {
+  process.off('uncaughtException', onUncaught);
+  runOutside(() => real.nextTick(installUncaught));
 }
 
 function fail(context: EngineContext, thrown: unknown): void {
   runOutside(() => {
+    // An interval may throw for good.
+    if (late.has(context)) return;
     const { execution } = context;
     const isReplaying = execution.isReplaying;
     const isStep = context.kind === 'step';
     const where = isStep ? `step "${context.stepName}"` : 'the body';
     const error = nameSource(context, thrown);
     const isFailed = isStep ? context.crash(error) : execution.crash(error);
-    // An interval may throw for good.
-    if (isReplaying || (!isFailed && late.has(context))) return;
+    if (isReplaying) return;
     if (!isFailed) late.add(context);
     const then = isFailed ? 'which fails by it' : 'which was over by then';
     const message = `Code of ${where}, ${then}, threw where nothing could catch it: ${textOf(error)}`;
@@ -94,6 +104,9 @@ function textOf(thrown: unknown): string {
 
 /** As Node does where nobody listens. */
 function endProcess(thrown: unknown): never {
-  writeSync(process.stderr.fd, `Uncaught:\n${inspect(thrown)}\n\nNode.js ${process.version}\n`);
-  process.exit(1);
+  try {
+    writeSync(process.stderr.fd, `Uncaught:\n${inspect(thrown)}\n\nNode.js ${process.version}\n`);
+  } finally {
+    process.exit(1);
+  }
 }
