@@ -1,11 +1,12 @@
 import { EventEmitter } from 'node:events';
 import { createReadStream, ReadStream } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { installUncaught } from '../src/engine/uncaught.ts';
 import { createLog } from '../src/log.ts';
-import { getStepMetadata, sleep } from '../src/index.ts';
+import { defineDeepAgent, defineGuardrail, defineScorer, defineTool, getStepMetadata, sleep } from '../src/index.ts';
 import { bothServers, createCluster } from './_cluster.ts';
-import { call, finish, getRun, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
+import { call, finish, getRun, json, runWorkflow, setupBoxes, startWorkflow, toStep, until } from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';
 import { describeWhen } from './require.ts';
 
@@ -225,6 +226,91 @@ describeWhen(bothServers, 'what a run throws where nothing can catch it, on Post
     return (workflows) => openReplica({ workflows, options: keepingLogs() });
   }),
 );
+
+describe('code that something asks within a run', () => {
+  test('fails as a tool, which is an answer the model reads', async () => {
+    const tools = {
+      broken: defineTool({
+        description: 'Breaks.',
+        inputSchema: z.object({}),
+        execute() {
+          throwThrice();
+          return never();
+        },
+      }),
+    };
+    const box = await boxes.open({ agents: { helper: defineDeepAgent({ name: 'helper', tools }) } });
+    const body = { model: 'helper', messages: [{ role: 'user', content: 'tool:broken {}; say:Done.' }] };
+    const answer = await box.request(
+      '/wire-a/v1/chat/completions',
+      json(body, { headers: { authorization: 'Bearer key' } }),
+    );
+    expect(await answer.json()).toMatchObject({ choices: [{ message: { content: 'Done.' } }] });
+    expect(JSON.stringify(box.model.requests.at(-1)?.messages)).toContain('boom');
+  });
+
+  test('fails as a scorer alone, and the next one is asked', async () => {
+    const asked = { broken: 0, well: 0 };
+    const broken = defineScorer({
+      score() {
+        asked.broken += 1;
+        setTimeout(boom, 1);
+        return never();
+      },
+    });
+    const well = defineScorer({ score: () => (asked.well += 1) });
+    const agents = { helper: defineDeepAgent({ name: 'helper' }) };
+    const box = await boxes.open({ agents, scorers: { broken, well } });
+    const target = { kind: 'agent', name: 'helper' };
+    const made = await call<{ id: string }>(box, 'POST /api/evals/cases', { name: 'hi', target, input: 'say:Hi' });
+    const scorers = ['broken', 'well'].map((scorer) => ({ type: 'code', scorer }));
+    await call(box, 'POST /api/evals/suites', { name: 'throws', cases: [made.body.id], scorers });
+    const { body } = await call<{ id: string }>(box, 'POST /api/evals/suites/throws/run', {});
+    type Judged = { status: string; cases: { cells: { scorer: string; passRate: number; note: string }[] }[] };
+    const run = await call<Judged>(box, `GET /api/evals/runs/${body.id}?wait=20`);
+    expect(run.body).toMatchObject({ status: 'completed', cases: [{ cells: [{ passRate: 0 }, { passRate: 1 }] }] });
+    expect(asked).toStrictEqual({ broken: 1, well: 1 });
+  });
+
+  test.each<[string, (signal: AbortSignal) => unknown, RegExp]>([
+    ['a timer', () => setTimeout(boom, 1), /it threw Error|Error in guardrails/],
+    ['a microtask', () => queueMicrotask(boom), /it threw Error|Error in guardrails/],
+    ['a promise', () => void Promise.reject(new TypeError('boom')), /it threw TypeError|TypeError in guardrails/],
+    ['a listener', (signal) => signal.addEventListener('abort', boom), /no answer within 200 ms/],
+  ])('fails as a check of a guardrail: %s', async (_, begin, reason) => {
+    const check = ({ signal }: { signal: AbortSignal }) => {
+      begin(signal);
+      return never();
+    };
+    const own = defineGuardrail({ sides: ['workflow-input'], action: 'block', timeout: 200, check });
+    const box = await boxes.open({ workflows: { echo: { run: (input: unknown) => input } }, guardrails: { own } });
+    const { status, body } = await call<object>(box, 'POST /api/workflows/echo/start', { text: 'a' });
+    expect([status, body]).toMatchObject([422, { details: { rule: 'own', reason: expect.stringMatching(reason) } }]);
+  });
+
+  test('is a warning, once, where a check has answered before', async () => {
+    const warnings: string[] = [];
+    const listen = ({ message }: Error) => void warnings.push(message);
+    process.on('warning', listen);
+    try {
+      let thrown = 0;
+      const check = () => {
+        const interval = setInterval(() => {
+          thrown += 1;
+          if (thrown === 3) clearInterval(interval);
+          boom();
+        }, 1);
+      };
+      const own = defineGuardrail({ sides: ['workflow-input'], action: 'block', check });
+      const box = await boxes.open({ workflows: { echo: { run: (input: unknown) => input } }, guardrails: { own } });
+      expect(await runWorkflow(box, 'echo', { text: 'a' })).toMatchObject({ status: 'completed' });
+      await until(() => thrown === 3 && warnings.length > 0);
+      expect(warnings.filter((message) => message.includes('nothing could catch'))).toHaveLength(1);
+    } finally {
+      process.off('warning', listen);
+    }
+  });
+});
 
 test('what is thrown outside of any run ends the process, unless others listen', async () => {
   const exit = vi.spyOn(process, 'exit').mockImplementation((() => {}) as never);

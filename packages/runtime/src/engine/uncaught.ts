@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { currentContext, leaveContext, runOutside } from './context.ts';
-import type { EngineContext } from './context.ts';
+import { currentAsked, currentContext, leaveContext, runOutside } from './context.ts';
+import type { AskedContext, EngineContext } from './context.ts';
 import { real } from './real.ts';
 import { isOfWorkspace } from './run/error-place.ts';
 
@@ -29,7 +29,7 @@ let queue = globalThis.queueMicrotask;
 
 /** Of a microtask that throws, Node does not say in which context that was. */
 function queueInContext(work: () => void): void {
-  const context = typeof work === 'function' ? currentContext() : undefined;
+  const context = typeof work === 'function' ? (currentContext() ?? currentAsked()) : undefined;
   if (!context) return queue(work);
   queue(() => {
     try {
@@ -41,7 +41,7 @@ function queueInContext(work: () => void): void {
 }
 
 function onUncaught(thrown: unknown): void {
-  const context = currentContext();
+  const context = currentContext() ?? currentAsked();
   if (context) {
     fail(context, thrown);
     // Node goes on by a timer that it sets here, which the guard would refuse a body. A step may have its own, which throw again.
@@ -58,17 +58,18 @@ function leaveToOthers(): void {
   runOutside(() => real.nextTick(installUncaught));
 }
 
-function fail(context: EngineContext, thrown: unknown): void {
+function fail(context: EngineContext | AskedContext, thrown: unknown): void {
   runOutside(() => {
+    if (context.kind === 'asked') return context.crash(thrown);
+    const isStep = context.kind === 'step';
     // An interval may throw for good.
-    if (late.has(context)) return;
+    if (late.has(context) && (!isStep || context.isOver)) return;
     const { execution } = context;
     const isReplaying = execution.isReplaying;
-    const isStep = context.kind === 'step';
     const where = isStep ? `step "${context.stepName}"` : 'the body';
     const error = nameSource(context, thrown);
     const isFailed = isStep ? context.crash(error) : execution.crash(error);
-    if (isReplaying) return;
+    if (isReplaying || (!isFailed && late.has(context))) return;
     if (!isFailed) late.add(context);
     const then = isFailed ? 'which fails by it' : 'which was over by then';
     const message = `Code of ${where}, ${then}, threw where nothing could catch it: ${textOf(error)}`;

@@ -40,6 +40,8 @@ export class StepAttempt implements StepContext {
   readonly #call: Call;
   readonly #steps: StepAttemptOptions['steps'];
   #isOver = false;
+  /** Fails the part that runs. Null: none does, and one has. */
+  #failPart: ((error: unknown) => void) | null | undefined;
   /** What its signal aborts by where it has no deadline. */
   #own: AbortController | undefined;
 
@@ -69,13 +71,29 @@ export class StepAttempt implements StepContext {
     (this.#ends ??= []).push(work);
   }
 
-  /** It has come to something, whatever its function does from here on. */
+  async runPart<T>(work: () => Promise<T>): Promise<T> {
+    const crashed = new Promise<never>((_, reject) => {
+      this.#failPart = reject;
+    });
+    try {
+      return await Promise.race([work(), crashed]);
+    } finally {
+      this.#failPart = null;
+    }
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }
 
   crash(error: unknown): boolean {
     if (this.#isOver || this.#deadline?.isOver || this.execution.hasLeft) return false;
+    if (this.#failPart !== undefined) {
+      this.#failPart?.(error);
+      const isFailed = this.#failPart !== null;
+      this.#failPart = null;
+      return isFailed;
+    }
     this.#steps.crash(this.#call, this, error);
     // What it still does goes on beside the next attempt, unless it heeds its signal.
     if (this.#deadline) this.#deadline.abort(error);
