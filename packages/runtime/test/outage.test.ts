@@ -127,6 +127,42 @@ describe('when the disk is full', () => {
   });
 });
 
+describeOnJournals('more starts than the store takes in its time', (openJournal) => {
+  test('are refused with when to ask again, and a repeat with the key of one begins no second run', async () => {
+    let open = (): void => {};
+    const held = new Promise<void>((resolve) => (open = resolve));
+    let isHeld = true;
+    const inner = await openJournal();
+    const engine: object = { callMs: 300 };
+    // As in a queue that is longer than what the store commits in that time: what waits is written once it is its turn.
+    const journal = wrapJournal(inner, async (name, pass) => {
+      if (name === 'create' && isHeld) await held;
+      return pass();
+    });
+    const box = await boxes.open({
+      workflows: { gated: { run: async () => 'done' } },
+      journal,
+      options: { exclusive: journal.adapter === 'sqlite', engine },
+    });
+    const keys = Array.from({ length: 10 }, (_, index) => `k${index}`);
+    for (const refused of await Promise.all(keys.map((key) => start(box, key)))) {
+      expect([refused.status, refused.headers.get('retry-after')]).toStrictEqual([503, '1']);
+      expect(await refused.json()).toMatchObject({
+        code: 'store_unavailable',
+        message: expect.stringMatching(/did not answer "create" within 0\.3 seconds\. Try again/),
+      });
+    }
+    isHeld = false;
+    open();
+    const again = await Promise.all(keys.map((key) => start(box, key)));
+    expect(again.map(({ status }) => status)).toStrictEqual(keys.map(() => 202));
+    const ids = await Promise.all(again.map(async (answer) => ((await answer.json()) as { runId: string }).runId));
+    for (const runId of ids) expect(await finish(box, runId)).toMatchObject({ output: 'done' });
+    const { body } = await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?limit=100');
+    expect(body.items.map(({ runId }) => runId).toSorted()).toStrictEqual(ids.toSorted());
+  });
+});
+
 describeOnJournals('a body that asks about another run while the store is away', (openJournal) => {
   /** `breakAt`: the call of the journal that is the first to fail, once the body has begun. */
   const open = async (ask: (runId: string) => Promise<unknown>, breakAt?: string) => {

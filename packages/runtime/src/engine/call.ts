@@ -85,6 +85,11 @@ export interface Attempt {
   startedAt: number;
   readonly signal: AbortSignal;
   readonly idempotencyKey: string;
+  /**
+   * As `work`, which in place of the attempt fails by what is thrown meanwhile where nothing can catch it: for a step that
+   * answers with how code of the workspace has failed. One at a time.
+   */
+  runPart<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface RetryPolicy {

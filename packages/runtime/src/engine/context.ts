@@ -23,8 +23,12 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** Its call was answered with the cancel of the run: what it comes to is of no use. */
   readonly isCancelled: boolean;
-  /** Fails the attempt, as if its function had thrown the error. False: it is over. */
+  /** Fails the attempt, or the part of it that runs, as if its function had thrown the error. False: it is over. */
   crash(error: unknown): boolean;
+  /** It has come to something, whatever its function does from here on. */
+  readonly isOver: boolean;
+  /** As `work`, which in place of the attempt fails by what crashes it meanwhile. */
+  runPart<T>(work: () => Promise<T>): Promise<T>;
   /** The attempt is getting on: where it has a heartbeat timeout, that begins anew. */
   beat(): void;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas, restarts and retries that keep what succeeded. */
@@ -60,8 +64,15 @@ export interface RequestContext {
   span?: { traceId: string; spanId: string };
 }
 
-/** One storage for both: a second one would cost every promise of every run. */
-type Context = EngineContext | RequestContext;
+/** Code of the workspace that is asked something and is no part of what asks: the real world, without the run. */
+export interface AskedContext {
+  kind: 'asked';
+  /** Fails what was asked, as if the code had thrown the error. It may have answered before. */
+  crash(error: unknown): void;
+}
+
+/** One storage for all: a second one would cost every promise of every run. */
+type Context = EngineContext | RequestContext | AskedContext;
 
 const SYMBOL = Symbol.for('svc.engine.context');
 
@@ -71,7 +82,13 @@ const storage: AsyncLocalStorage<Context> = ((globalThis as Record<symbol, unkno
 
 export function currentContext(): EngineContext | undefined {
   const context = storage.getStore();
-  return context?.kind === 'request' ? undefined : context;
+  return context?.kind === 'request' || context?.kind === 'asked' ? undefined : context;
+}
+
+/** What asks the code that runs, where that is no part of a run. */
+export function currentAsked(): AskedContext | undefined {
+  const context = storage.getStore();
+  return context?.kind === 'asked' ? context : undefined;
 }
 
 /** What the call that is under way marks its first change with. */

@@ -1,7 +1,8 @@
 import { writeSync } from 'node:fs';
 import { inspect } from 'node:util';
-import { currentContext, leaveContext, runOutside } from './context.ts';
-import type { EngineContext } from './context.ts';
+import { currentAsked, currentContext, leaveContext, runOutside } from './context.ts';
+import type { AskedContext, EngineContext } from './context.ts';
+import { real } from './real.ts';
 import { isOfWorkspace } from './run/error-place.ts';
 
 /**
@@ -11,7 +12,8 @@ import { isOfWorkspace } from './run/error-place.ts';
  */
 export function installUncaught(): void {
   if (process.listeners('uncaughtException').includes(onUncaught)) return;
-  process.on('uncaughtException', onUncaught);
+  // Before all others: what is of no run is left to them.
+  process.prependListener('uncaughtException', onUncaught);
   if (globalThis.queueMicrotask !== queueInContext) {
     queue = globalThis.queueMicrotask;
     globalThis.queueMicrotask = queueInContext;
@@ -27,7 +29,7 @@ let queue = globalThis.queueMicrotask;
 
 /** Of a microtask that throws, Node does not say in which context that was. */
 function queueInContext(work: () => void): void {
-  const context = typeof work === 'function' ? currentContext() : undefined;
+  const context = typeof work === 'function' ? (currentContext() ?? currentAsked()) : undefined;
   if (!context) return queue(work);
   queue(() => {
     try {
@@ -39,7 +41,7 @@ function queueInContext(work: () => void): void {
 }
 
 function onUncaught(thrown: unknown): void {
-  const context = currentContext();
+  const context = currentContext() ?? currentAsked();
   if (context) {
     fail(context, thrown);
     // Node goes on by a timer that it sets here, which the guard would refuse a body. A step may have its own, which throw again.
@@ -47,17 +49,26 @@ function onUncaught(thrown: unknown): void {
   }
   // Where others listen it is theirs to decide.
   else if (process.listenerCount('uncaughtException') === 1) endProcess(thrown);
+  else leaveToOthers();
 }
 
-function fail(context: EngineContext, thrown: unknown): void {
+/** What reports errors to a service may end the process only where it is alone: this one is not there while it decides. */
+function leaveToOthers(): void {
+  process.off('uncaughtException', onUncaught);
+  runOutside(() => real.nextTick(installUncaught));
+}
+
+function fail(context: EngineContext | AskedContext, thrown: unknown): void {
   runOutside(() => {
+    if (context.kind === 'asked') return context.crash(thrown);
+    const isStep = context.kind === 'step';
+    // An interval may throw for good.
+    if (late.has(context) && (!isStep || context.isOver)) return;
     const { execution } = context;
     const isReplaying = execution.isReplaying;
-    const isStep = context.kind === 'step';
     const where = isStep ? `step "${context.stepName}"` : 'the body';
     const error = nameSource(context, thrown);
     const isFailed = isStep ? context.crash(error) : execution.crash(error);
-    // An interval may throw for good.
     if (isReplaying || (!isFailed && late.has(context))) return;
     if (!isFailed) late.add(context);
     const then = isFailed ? 'which fails by it' : 'which was over by then';
@@ -94,6 +105,9 @@ function textOf(thrown: unknown): string {
 
 /** As Node does where nobody listens. */
 function endProcess(thrown: unknown): never {
-  writeSync(process.stderr.fd, `Uncaught:\n${inspect(thrown)}\n\nNode.js ${process.version}\n`);
-  process.exit(1);
+  try {
+    writeSync(process.stderr.fd, `Uncaught:\n${inspect(thrown)}\n\nNode.js ${process.version}\n`);
+  } finally {
+    process.exit(1);
+  }
 }

@@ -1,4 +1,4 @@
-import { currentContext } from './context.ts';
+import { currentAsked, currentContext } from './context.ts';
 
 /**
  * A promise of a run's code that failed and that nothing has awaited ends no process: it may be awaited later, and if it
@@ -12,6 +12,8 @@ export function installUnhandled(): void {
 // --- internal ---
 
 function onUnhandled(reason: unknown): void {
+  const asked = currentAsked();
+  if (asked) return asked.crash(reason);
   const context = currentContext();
   if (!context) {
     // Where others listen it is theirs to decide.

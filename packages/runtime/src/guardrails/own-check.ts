@@ -1,4 +1,4 @@
-import { runOutside } from '../engine/context.ts';
+import { runInContext } from '../engine/context.ts';
 import { real } from '../engine/real.ts';
 import type { CheckPlace } from './author-check.ts';
 import type { CreateFinder, Span } from './checks/finder.ts';
@@ -77,31 +77,47 @@ function ask({ id, how, for: above }: OwnRule, rules: SideRules, subject: OwnSub
   const value: unknown = 'value' in subject ? JSON.parse(JSON.stringify(subject.value) ?? 'null') : undefined;
   const began = real.performanceNow();
   const ended = new AbortController();
-  // Outside of the run whose text it is: a check may read the clock and the network.
-  return runOutside(
-    () =>
-      new Promise((resolve, reject) => {
-        const timer = real.setTimeout(() => {
-          ended.abort();
-          reject(new BadAnswer(`no answer within ${timeout} ms`));
-        }, timeout);
-        const asked = async (): Promise<unknown> =>
-          how.check({
-            text,
-            ...(value === undefined ? {} : { value }),
-            side,
-            agent: owner.kind === 'agent' ? owner.name : null,
-            workflow: owner.kind === 'workflow' ? owner.name : null,
-            tool,
-            signal: ended.signal,
-          });
-        const end = (): void => {
-          real.clearTimeout(timer);
-          spent?.set(id, used + real.performanceNow() - began);
-        };
-        asked().finally(end).then(resolve, reject);
-      }),
-  );
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      real.clearTimeout(timer);
+      spent?.set(id, used + real.performanceNow() - began);
+    };
+    const fail = (error: unknown): void => {
+      end();
+      reject(error);
+    };
+    const crash = (error: unknown): void => (isOver ? reportLate(how, error) : fail(error));
+    const timer = real.setTimeout(() => {
+      fail(new BadAnswer(`no answer within ${timeout} ms`));
+      runInContext(asked, () => ended.abort());
+    }, timeout);
+    const asked = { kind: 'asked', crash } as const;
+    const check = async (): Promise<unknown> =>
+      how.check({
+        text,
+        ...(value === undefined ? {} : { value }),
+        side,
+        agent: owner.kind === 'agent' ? owner.name : null,
+        workflow: owner.kind === 'workflow' ? owner.name : null,
+        tool,
+        signal: ended.signal,
+      });
+    // Outside of the run whose text it is: a check may read the clock and the network.
+    runInContext(asked, check).finally(end).then(resolve, reject);
+  });
+}
+
+/** Checks that have thrown after their answer. */
+const late = new WeakSet<OwnRule['how']>();
+
+/** Once: an interval may throw for good. */
+function reportLate(how: OwnRule['how'], error: unknown): void {
+  if (late.has(how)) return;
+  late.add(how);
+  process.emitWarning(`A check threw after its answer, where nothing could catch it: ${describe(error, how.file)}.`);
 }
 
 /** A reason, or places in their order that do not overlap. */

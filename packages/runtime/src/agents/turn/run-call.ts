@@ -69,7 +69,8 @@ async function runTool(turn: ToolTurn, { call, tool, attempt }: ToolRun): Promis
     const session = sessionId === null ? null : { id: sessionId };
     const who = contextOf(turn.execution.run);
     const context = { signal, idempotencyKey, run: { id: runId }, session, ...who };
-    return toResult(call.name, await execute(tool, parsed.value, context));
+    const { value } = parsed;
+    return toResult(call.name, await attempt.runPart(() => execute(tool, value, context)));
   } catch (error) {
     return toFailure(call.name, error);
   }

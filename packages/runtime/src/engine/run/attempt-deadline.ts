@@ -12,6 +12,8 @@ export interface DeadlineTimes {
 
 export interface Deadline {
   readonly signal: AbortSignal;
+  /** Its time is over. */
+  readonly isOver: boolean;
   /**
    * Settles as `work` does; rejects with `step_timeout` when that takes longer than its time, and with
    * `step_heartbeat_timeout` when no beat has come for too long. Once the run itself has aborted it is not waited for,
@@ -20,18 +22,30 @@ export interface Deadline {
   race(work: unknown): Promise<unknown>;
   /** The attempt is getting on. */
   beat(): void;
+  /** The attempt has failed in another way: its signal aborts, and its time is not watched any more. */
+  abort(reason: unknown): void;
   /** The attempt is over before there was anything to wait for. */
   clear(): void;
 }
 
-/** A signal that aborts with the run, or when one attempt has had its time. */
-export function createDeadline(parent: AbortSignal, { timeout, heartbeat }: DeadlineTimes): Deadline {
+/**
+ * A signal that aborts with the run, or when one attempt has had its time.
+ * @param within calls what listens for the signal as code of the attempt; default: as code of what aborts it
+ */
+export function createDeadline(
+  parent: AbortSignal,
+  { timeout, heartbeat }: DeadlineTimes,
+  within = (work: () => void): void => work(),
+): Deadline {
   const own = new AbortController();
+  const abort = (reason: unknown): void => within(() => own.abort(reason));
+  let isOver = false;
   let expire: (error: Error) => void = () => {};
   const end = (code: string, message: string): void => {
     stop();
+    isOver = true;
     const error = Object.assign(new Error(message), { code });
-    own.abort(error);
+    abort(error);
     expire(error);
   };
   const late = () => end('step_timeout', `The attempt took longer than ${timeout} ms.`);
@@ -44,7 +58,7 @@ export function createDeadline(parent: AbortSignal, { timeout, heartbeat }: Dead
   };
   const follow = (): void => {
     stop();
-    own.abort(parent.reason);
+    abort(parent.reason);
   };
   if (parent.aborted) follow();
   parent.addEventListener('abort', follow, { once: true });
@@ -54,12 +68,19 @@ export function createDeadline(parent: AbortSignal, { timeout, heartbeat }: Dead
   };
   return {
     signal: own.signal,
+    get isOver() {
+      return isOver;
+    },
     race: (work) =>
       new Promise((resolve, reject) => {
         expire = reject;
         Promise.resolve(work).then(resolve, reject).finally(clear);
       }),
     beat: () => pulse?.beat(),
+    abort(reason) {
+      clear();
+      abort(reason);
+    },
     clear,
   };
 }

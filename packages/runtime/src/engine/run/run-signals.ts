@@ -1,4 +1,5 @@
-import { runOutside } from '../context.ts';
+import { runInContext, runOutside } from '../context.ts';
+import type { StepContext } from '../context.ts';
 import type { Abort, SignalsOfRun } from '../values/signal-ref.ts';
 
 interface Known {
@@ -12,6 +13,7 @@ interface Known {
 export class RunSignals implements SignalsOfRun {
   readonly #known: Known[] = [];
   readonly #handed = new Map<number, Set<AbortSignal>>();
+  readonly #views = new WeakMap<StepContext, Map<number, AbortController>>();
   readonly #aborts = new Map<number, Abort[]>();
 
   idOf(signal: AbortSignal, controller: AbortController | undefined): number {
@@ -21,11 +23,17 @@ export class RunSignals implements SignalsOfRun {
     return known ? found : this.#known.push({ signal, controller, steps: undefined }) - 1;
   }
 
-  viewFor(call: number, id: number): AbortController | undefined {
+  viewFor(step: StepContext, id: number): AbortController | undefined {
     const known = this.#known[id];
     if (!known) return undefined;
-    const view = (known.steps ??= linkTo(known.signal));
-    this.#handed.set(call, (this.#handed.get(call) ?? new Set()).add(view.signal));
+    const views = this.#views.get(step) ?? new Map<number, AbortController>();
+    this.#views.set(step, views);
+    const made = views.get(id);
+    if (made) return made;
+    known.steps ??= linkTo(known.signal, (work) => runOutside(work));
+    const view = linkTo(known.steps.signal, (work) => runInContext(step, work));
+    views.set(id, view);
+    this.#handed.set(step.call, (this.#handed.get(step.call) ?? new Set()).add(view.signal));
     return view;
   }
 
@@ -56,10 +64,10 @@ export class RunSignals implements SignalsOfRun {
 
 // --- internal ---
 
-function linkTo(signal: AbortSignal): AbortController {
+/** @param within what listens for it belongs there, whoever aborts: a step sees the real world where its body does */
+function linkTo(signal: AbortSignal, within: (work: () => void) => void): AbortController {
   const view = new AbortController();
-  // The steps see the real world, also where the body is what aborts.
-  const abort = (): void => runOutside(() => view.abort(signal.reason));
+  const abort = (): void => within(() => view.abort(signal.reason));
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
   return view;

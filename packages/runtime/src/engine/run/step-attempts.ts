@@ -63,10 +63,11 @@ export class StepAttempts {
     call.firstStartedAt ??= startedAt;
     const { timeout, heartbeat } = action.policy;
     const isLimited = timeout !== undefined || heartbeat !== undefined;
-    const deadline = isLimited ? createDeadline(this.#scope.signal, { timeout, heartbeat }) : undefined;
+    const within = (work: () => void): void => runInContext(context, work);
+    const deadline = isLimited ? createDeadline(this.#scope.signal, { timeout, heartbeat }, within) : undefined;
     const { name } = action;
     const attempts = this.#scope;
-    const context = new StepAttempt({ call, name, startedAt, execution, deadline, attempts, steps: this });
+    const context: StepAttempt = new StepAttempt({ call, name, startedAt, execution, deadline, attempts, steps: this });
     let outcome: unknown;
     try {
       outcome = runInContext(context, () => driver.attempt(context, () => action.run(context)));

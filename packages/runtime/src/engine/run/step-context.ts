@@ -1,5 +1,6 @@
 import type { WriteMark } from '../../stores/write-mark.ts';
 import type { Call } from '../call.ts';
+import { runInContext } from '../context.ts';
 import type { StepContext } from '../context.ts';
 import type { Spent } from '../journal/run.ts';
 import type { Deadline } from './attempt-deadline.ts';
@@ -39,6 +40,10 @@ export class StepAttempt implements StepContext {
   readonly #call: Call;
   readonly #steps: StepAttemptOptions['steps'];
   #isOver = false;
+  /** Fails the part that runs. Null: none does, and one has. */
+  #failPart: ((error: unknown) => void) | null | undefined;
+  /** What its signal aborts by where it has no deadline. */
+  #own: AbortController | undefined;
 
   constructor({ call, name, startedAt, execution, attempts, deadline, steps }: StepAttemptOptions) {
     this.execution = execution;
@@ -59,22 +64,40 @@ export class StepAttempt implements StepContext {
   }
 
   get signal(): AbortSignal {
-    return this.#deadline?.signal ?? this.#attempts.signal;
+    return this.#deadline?.signal ?? (this.#own ??= this.#followRun()).signal;
   }
 
   onEnd(work: () => void): void {
     (this.#ends ??= []).push(work);
   }
 
-  /** It has come to something, whatever its function does from here on. */
+  async runPart<T>(work: () => Promise<T>): Promise<T> {
+    const crashed = new Promise<never>((_, reject) => {
+      this.#failPart = reject;
+    });
+    try {
+      return await Promise.race([work(), crashed]);
+    } finally {
+      this.#failPart = null;
+    }
+  }
+
   get isOver(): boolean {
     return this.#isOver;
   }
 
   crash(error: unknown): boolean {
-    if (this.#isOver || this.execution.hasLeft) return false;
-    this.#deadline?.clear();
+    if (this.#isOver || this.#deadline?.isOver || this.execution.hasLeft) return false;
+    if (this.#failPart !== undefined) {
+      this.#failPart?.(error);
+      const isFailed = this.#failPart !== null;
+      this.#failPart = null;
+      return isFailed;
+    }
     this.#steps.crash(this.#call, this, error);
+    // What it still does goes on beside the next attempt, unless it heeds its signal.
+    if (this.#deadline) this.#deadline.abort(error);
+    else this.#abort(error);
     return true;
   }
 
@@ -96,5 +119,22 @@ export class StepAttempt implements StepContext {
 
   get idempotencyKey(): string {
     return `${keyRunId(this.execution.run)}:${this.call}:${this.stepName}`;
+  }
+
+  // --- internal ---
+
+  /** What listens for its signal is code of the attempt, also where that throws. */
+  #abort(reason: unknown): void {
+    runInContext(this, () => this.#own?.abort(reason));
+  }
+
+  #followRun(): AbortController {
+    const own = new AbortController();
+    const { signal } = this.#attempts;
+    const follow = (): void => this.#abort(signal.reason);
+    if (signal.aborted) own.abort(signal.reason);
+    else signal.addEventListener('abort', follow, { once: true });
+    if (!this.#isOver) this.onEnd(() => signal.removeEventListener('abort', follow));
+    return own;
   }
 }

@@ -17,8 +17,8 @@ export interface Abort {
 export interface SignalsOfRun {
   /** Which one it is: they are counted as the body hands them out. */
   idOf(signal: AbortSignal, controller: AbortController | undefined): number;
-  /** What a step of the run has in its place; undefined: the body has handed out none of this number. */
-  viewFor(call: number, id: number): AbortController | undefined;
+  /** What an attempt of a step has in its place; undefined: the body has handed out none of this number. */
+  viewFor(attempt: { readonly call: number }, id: number): AbortController | undefined;
   /** A step aborts: the other steps see it at once, the body with the answer of this one. */
   abortFrom(call: number, abort: Abort): void;
 }

@@ -28,7 +28,7 @@ export function reduceSignal(value: object): SignalRef | false {
 
 export function reviveSignal({ id, isController, aborted, reason }: SignalRef): AbortController | AbortSignal {
   const context = currentContext();
-  const view = context?.kind === 'step' ? context.execution.abortSignals.viewFor(context.call, id) : undefined;
+  const view = context?.kind === 'step' ? context.execution.abortSignals.viewFor(context, id) : undefined;
   const controller = new AbortController();
   const { signal } = view ?? controller;
   if (!view && aborted) controller.abort(reason);

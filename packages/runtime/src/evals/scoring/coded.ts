@@ -21,7 +21,7 @@ export async function scoreByCode(
   });
   const asked = async (): Promise<unknown> => score(toGiven(subject, signal));
   try {
-    return toSaid(await Promise.race([asked(), outOfTime]), threshold);
+    return toSaid(await step.runPart(() => Promise.race([asked(), outOfTime])), threshold);
   } finally {
     real.clearTimeout(timer);
   }
