@@ -31,6 +31,7 @@ describeWhen(browser, 'Many runs at once, and what a run publishes', (path) => {
       pays: { run: async (input: unknown) => fails(input) },
       paid: { run: async (input: unknown) => input, on: { event: 'order.paid' }, schedules: [{ cron: '0 0 29 2 *' }] },
       listens: { run: async () => svc.events.wait('order.paid') },
+      many: { run: async () => 'over' },
       checked: { inputSchema: z.object({ n: z.int() }), run: async (input: unknown) => input },
       publishes: {
         async run() {
@@ -95,6 +96,45 @@ describeWhen(browser, 'Many runs at once, and what a run publishes', (path) => {
     await dialog.getByRole('button', { name: 'Retry 2 runs' }).click();
     await page.getByRole('dialog', { name: '2 runs were started anew' }).waitFor();
     await until(async () => (await isOf('pays')).filter(({ status }) => status === 'completed').length === 2);
+  });
+
+  test('to close it while it is under way stops it, and says how far it came', async () => {
+    const { box, studio } = served();
+    await call(box, 'POST /api/workflows/many/start-many', { items: Array.from({ length: 230 }, () => ({})) });
+    const over = async () => (await list('name=many&status=completed&limit=200')).length;
+    await until(async () => (await over()) === 200 && (await list('name=many&status=running')).length === 0);
+    const page = await open(studio('/runs?name=many&all=delete'));
+    const stopped = withResolve();
+    await page.route('**/api/runs/delete', async (route) => {
+      if (route.request().postData()?.includes('dryRun') === false) await stopped.done;
+      await route.continue();
+    });
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Delete 230 runs' }).click();
+    await dialog.getByRole('button', { name: 'Stop' }).click();
+    stopped.resolve();
+    await page.getByText('200 runs were deleted until it was stopped: the others are as they were.').waitFor();
+    expect(await over()).toBe(30);
+  });
+
+  test('what has ended since it was counted is said before it is deleted', async () => {
+    const { box, studio } = served();
+    const runId = await startWorkflow(box, 'listens');
+    await untilStatus(box, runId, 'waiting');
+    for (let n = 0; n < 2; n++) await finish(box, await startWorkflow(box, 'paid', { n }));
+    const page = await open(studio('/runs?kind=workflow&all=delete'));
+    const dialog = page.getByRole('dialog');
+    const button = dialog.getByRole('button', { name: /^Delete \d+ runs$/ });
+    const counted = Number((await button.innerText()).match(/\d+/)?.[0]);
+    await call(box, 'POST /api/events/order.paid', { id: 'o-6' });
+    await finish(box, runId);
+    await button.click();
+    await dialog.getByText(/^Since you were asked \d+ runs? more became so\. Nothing was done yet\.$/).waitFor();
+    expect((await list('name=listens')).map((run) => run.runId)).toContain(runId);
+    await dialog.getByRole('button', { name: /^Delete \d+ runs$/ }).click();
+    await page.getByRole('dialog', { name: /^\d+ runs were deleted$/ }).waitFor();
+    expect(Number((await dialog.getByRole('heading').innerText()).match(/\d+/)?.[0])).toBeGreaterThan(counted);
+    expect((await list('name=listens')).map((run) => run.runId)).not.toContain(runId);
   });
 
   test('an event is sent, and it is said who took it', async () => {
@@ -185,3 +225,13 @@ describeWhen(browser, 'Many runs at once, and what a run publishes', (path) => {
     await keepPicture(page, 'run-published-narrow-dark');
   });
 });
+
+// --- internal ---
+
+function withResolve(): { done: Promise<void>; resolve(): void } {
+  let resolve = (): void => {};
+  const done = new Promise<void>((end) => {
+    resolve = end;
+  });
+  return { done, resolve: () => resolve() };
+}
