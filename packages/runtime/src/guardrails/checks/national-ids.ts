@@ -3,10 +3,10 @@ type Place = readonly [start: number, end: number];
 /** Numbers of persons of several states, by their form and, where they have them, their check digits. */
 export function findNationalIds(text: string): Place[] {
   const places: Place[] = [];
-  const { digits, letters } = count(text);
+  const { digits, letters, groups } = count(text);
   const isNumber = digits === text.length;
-  for (const { pattern, least, isValid } of FORMS) {
-    if (digits < least.digits || letters < least.letters) continue;
+  for (const { pattern, least, begins, isValid } of FORMS) {
+    if (digits < least.digits || letters < least.letters || (groups & begins) === 0) continue;
     // A number by itself is none of another length, and none that has to have something between its digits.
     if (isNumber && digits !== least.alone) continue;
     pattern.lastIndex = 0;
@@ -25,6 +25,8 @@ interface Form {
   pattern: RegExp;
   /** Fewer have none. `alone`: digits of one that has nothing else; absent: it has. */
   least: { digits: number; letters: number; alone?: number };
+  /** How many digits it may begin with, as `toBits` has them: up to what is none, and behind what is none. */
+  begins: number;
   /** Of its letters and digits. */
   isValid(id: string): boolean;
 }
@@ -33,23 +35,34 @@ const PESEL = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1];
 const CPF_FIRST = [10, 9, 8, 7, 6, 5, 4, 3, 2];
 const CPF_SECOND = [11, ...CPF_FIRST];
 
+/** More digits together than any of them begins with. */
+const MOST_TOGETHER = 16;
+const ANY = -1;
+
+function toBits(...lengths: number[]): number {
+  return lengths.reduce((bits, length) => bits | (1 << length), 0);
+}
+
 const FORMS: readonly Form[] = [
   // United States: social security number.
   {
     pattern: /(?<!\d)(?!000|666|9)\d{3}[- ](?!00)\d{2}[- ](?!0000)\d{4}(?!\d)/g,
     least: { digits: 9, letters: 0 },
+    begins: toBits(3),
     isValid: () => true,
   },
   // United Kingdom: national insurance number.
   {
     pattern: /(?<![A-Za-z])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?![A-Za-z])/g,
     least: { digits: 6, letters: 3 },
+    begins: ANY,
     isValid: (id) => !/^(?:BG|GB|KN|NK|NT|TN|ZZ)/.test(id),
   },
   // Spain: DNI and NIE.
   {
     pattern: /(?<![A-Za-z\d])(?:\d{8}|[XYZxyz]-?\d{7})-?[A-Za-z](?![A-Za-z\d])/g,
     least: { digits: 7, letters: 1 },
+    begins: ANY,
     isValid: (id) =>
       'TRWAGMYFPDXBNJZSQVHLCKE'[Number(id.slice(0, -1).replace(/^[XYZ]/, (l) => String('XYZ'.indexOf(l)))) % 23] ===
       id.at(-1),
@@ -58,18 +71,21 @@ const FORMS: readonly Form[] = [
   {
     pattern: /(?<![A-Za-z\d])[A-Za-z]{6}\d{2}[A-EHLMPR-Ta-ehlmpr-t]\d{2}[A-Za-z]\d{3}[A-Za-z](?![A-Za-z\d])/g,
     least: { digits: 7, letters: 9 },
+    begins: ANY,
     isValid: isCodiceFiscale,
   },
   // Brazil: CPF.
   {
     pattern: /(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/g,
     least: { digits: 11, letters: 0, alone: 11 },
+    begins: toBits(3, 6, 9, 11),
     isValid: isCpf,
   },
   // France: numéro de sécurité sociale.
   {
     pattern: /(?<!\d)[12] ?\d{2} ?\d{2} ?\d[\dABab] ?\d{3} ?\d{3} ?\d{2}(?!\d)/g,
     least: { digits: 14, letters: 0, alone: 15 },
+    begins: toBits(1, 3, 5, 6, 7, 10, 13, 15),
     isValid: (id) => {
       const number = id.slice(0, 13).replace('2A', '19').replace('2B', '18');
       return /^\d+$/.test(number) && 97 - (Number(number) % 97) === Number(id.slice(13));
@@ -79,25 +95,36 @@ const FORMS: readonly Form[] = [
   {
     pattern: /(?<!\d)[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?!\d)/g,
     least: { digits: 12, letters: 0, alone: 12 },
+    begins: toBits(4, 8, 12),
     isValid: isVerhoeff,
   },
   // Poland: PESEL.
   {
     pattern: /(?<!\d)\d{2}[0-3]\d[0-3]\d{6}(?!\d)/g,
     least: { digits: 11, letters: 0, alone: 11 },
+    begins: toBits(11),
     isValid: (id) => weigh(id, PESEL) % 10 === 0,
   },
 ];
 
-function count(text: string): { digits: number; letters: number } {
+/** Its digits, its letters, and how many digits stand together somewhere in it, as `toBits` has them. */
+function count(text: string): { digits: number; letters: number; groups: number } {
   let digits = 0;
   let letters = 0;
+  let groups = 0;
+  let group = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code >= 48 && code <= 57) digits += 1;
-    else if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) letters += 1;
+    if (code >= 48 && code <= 57) {
+      digits += 1;
+      group += 1;
+      continue;
+    }
+    groups |= 1 << Math.min(group, MOST_TOGETHER);
+    group = 0;
+    if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) letters += 1;
   }
-  return { digits, letters };
+  return { digits, letters, groups: groups | (1 << Math.min(group, MOST_TOGETHER)) };
 }
 
 function digitAt(id: string, at: number): number {
