@@ -32,7 +32,10 @@ const PROGRAM = {
     all: {
       async run({ count }: { count: number }) {
         const got: unknown[] = [];
-        while (got.length < count) got.push((await svc.events.wait<{ n: number }>('tick'))?.payload.n);
+        while (got.length < count) {
+          svc.publish({ got: got.length });
+          got.push((await svc.events.wait<{ n: number }>('tick'))?.payload.n);
+        }
         return got;
       },
     },
@@ -133,7 +136,13 @@ describeOnBoth(boxes, 'an event', (open) => {
     for (const n of [1, 2, 3, 4]) {
       const sent = (await send(box, 'tick', { n })).body;
       await delivered(box, sent);
-      if (n < 4) await untilStatus(box, runId, 'waiting');
+      if (n === 4) break;
+      // It is still called waiting until it has taken what it was sent.
+      await until(
+        async () =>
+          (await call<{ state: { got: number } | null }>(box, `GET /api/runs/${runId}/state`)).body.state?.got === n,
+      );
+      await untilStatus(box, runId, 'waiting');
     }
     expect((await finish(box, runId)).output).toEqual([1, 2, 3, 4]);
   });
