@@ -63,8 +63,9 @@ export class StepAttempts {
     call.firstStartedAt ??= startedAt;
     const { timeout, heartbeat } = action.policy;
     const isLimited = timeout !== undefined || heartbeat !== undefined;
-    const within = (work: () => void): void => runInContext(context, work);
-    const deadline = isLimited ? createDeadline(this.#scope.signal, { timeout, heartbeat }, within) : undefined;
+    const deadline = isLimited
+      ? createDeadline(this.#scope.signal, { timeout, heartbeat }, (work) => runInContext(context, work))
+      : undefined;
     const { name } = action;
     const attempts = this.#scope;
     const context: StepAttempt = new StepAttempt({ call, name, startedAt, execution, deadline, attempts, steps: this });

@@ -3,6 +3,7 @@ import type { Call } from '../call.ts';
 import { runInContext } from '../context.ts';
 import type { StepContext } from '../context.ts';
 import type { Spent } from '../journal/run.ts';
+import { createDeadline } from './attempt-deadline.ts';
 import type { Deadline } from './attempt-deadline.ts';
 import type { RunHandle } from '../handle.ts';
 import { addTokens } from './outcome.ts';
@@ -36,14 +37,13 @@ export class StepAttempt implements StepContext {
   spent: Spent | undefined;
   #ends: (() => void)[] | undefined;
   readonly #attempts: StepAttemptOptions['attempts'];
-  readonly #deadline: Deadline | undefined;
+  /** Of one without limits, once its signal is asked for. */
+  #deadline: Deadline | undefined;
   readonly #call: Call;
   readonly #steps: StepAttemptOptions['steps'];
   #isOver = false;
   /** Fails the part that runs. Null: none does, and one has. */
   #failPart: ((error: unknown) => void) | null | undefined;
-  /** What its signal aborts by where it has no deadline. */
-  #own: AbortController | undefined;
 
   constructor({ call, name, startedAt, execution, attempts, deadline, steps }: StepAttemptOptions) {
     this.execution = execution;
@@ -64,7 +64,7 @@ export class StepAttempt implements StepContext {
   }
 
   get signal(): AbortSignal {
-    return this.#deadline?.signal ?? (this.#own ??= this.#followRun()).signal;
+    return (this.#deadline ??= this.#followRun()).signal;
   }
 
   onEnd(work: () => void): void {
@@ -96,8 +96,7 @@ export class StepAttempt implements StepContext {
     }
     this.#steps.crash(this.#call, this, error);
     // What it still does goes on beside the next attempt, unless it heeds its signal.
-    if (this.#deadline) this.#deadline.abort(error);
-    else this.#abort(error);
+    this.#deadline?.abort(error);
     return true;
   }
 
@@ -123,18 +122,9 @@ export class StepAttempt implements StepContext {
 
   // --- internal ---
 
-  /** What listens for its signal is code of the attempt, also where that throws. */
-  #abort(reason: unknown): void {
-    runInContext(this, () => this.#own?.abort(reason));
-  }
-
-  #followRun(): AbortController {
-    const own = new AbortController();
-    const { signal } = this.#attempts;
-    const follow = (): void => this.#abort(signal.reason);
-    if (signal.aborted) own.abort(signal.reason);
-    else signal.addEventListener('abort', follow, { once: true });
-    if (!this.#isOver) this.onEnd(() => signal.removeEventListener('abort', follow));
-    return own;
+  #followRun(): Deadline {
+    const deadline = createDeadline(this.#attempts.signal, {}, (work) => runInContext(this, work));
+    if (!this.#isOver) this.onEnd(deadline.clear);
+    return deadline;
   }
 }
