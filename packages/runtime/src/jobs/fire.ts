@@ -67,7 +67,7 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
   /** Those that were left to other replicas, and until when. */
   const passed = new Map<string, number>();
   /** The last look for those that are due. */
-  let last = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
 
   const fire = async ({ id, name, input }: Schedule, how: StartHow, look = lookForRollout): Promise<Fired> => {
     const at = clock.now();
@@ -140,12 +140,11 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
     const note = (error: unknown): void => void failures.push(error);
     for (let isMore = true; isMore && failures.length === 0;) {
       if (underWay.size >= MOST_BATCHES) await Promise.race(underWay);
-      const taking = schedules.takeDue(FIRE_BATCH, HOLD_MS, [...passed.keys()]);
-      last = taking.then(
-        () => {},
-        () => {},
-      );
-      const taken = await taking.catch((error: unknown) => (note(error), []));
+      const taking = schedules
+        .takeDue(FIRE_BATCH, HOLD_MS, [...passed.keys()])
+        .catch((error: unknown) => (note(error), []));
+      last = taking;
+      const taken = await taking;
       const firing: Promise<void> = fireBatch(taken, () => last)
         .catch(note)
         .finally(() => underWay.delete(firing));
