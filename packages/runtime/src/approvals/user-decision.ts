@@ -1,11 +1,12 @@
 import { may } from '../auth/caller.ts';
 import type { Caller } from '../auth/caller.ts';
-import { createFindings } from '../guardrails/findings.ts';
 import type { Journal } from '../engine/journal.ts';
+import type { Judged } from '../guardrails/findings.ts';
 import type { Guardrails } from '../guardrails/guardrails.ts';
 import { judgeText, judgeValue } from '../guardrails/judge.ts';
 import { toRefusal } from '../guardrails/refusal.ts';
 import { asBlocking } from '../guardrails/rules.ts';
+import type { SideRules } from '../guardrails/rules.ts';
 import type { Decision } from './decision.ts';
 import { isOfCall } from './tool-approval.ts';
 
@@ -66,29 +67,26 @@ async function judgeSaid(
   const all = await guardrails.rules();
   const place = { kind: 'agent', name: agent } as const;
   const judged = { ...decision };
-  for (const side of ['tool-call', 'agent-input'] as const) {
-    const found = all.find(place, side);
-    if (!found) continue;
-    const rules = asBlocking(found);
-    const findings = createFindings();
-    if (side === 'agent-input' && note !== '') {
-      const said = await judgeText(rules, note);
-      judged.note = said.value;
-      for (const one of said.found) findings.add(one);
-    } else if (side === 'tool-call' && input !== null) {
-      const edited = await judgeValue(rules, input, { tool });
-      judged.input = edited.value;
-      for (const one of edited.found) findings.add(one);
-    }
-    const { blocked, found: hits } = findings.toAnswer();
-    if (blocked || isFinal) guardrails.record(hits, { side, place: rules.place, runId, askedBy });
-    const what = side === 'tool-call' ? 'the arguments' : 'the note';
+  const pass = ({ side, place: where }: SideRules, what: string, { blocked, found }: Judged<unknown>): void => {
+    if (blocked || isFinal) guardrails.record(found, { side, place: where, runId, askedBy });
     if (blocked)
       throw toRefusal(
         'agent_guardrail_blocked',
         `refuses ${what} of this decision about a call of "${tool}". Decide without what it looks for.`,
         blocked,
       );
+  };
+  const ofCall = input === null ? undefined : all.find(place, 'tool-call');
+  if (ofCall) {
+    const edited = await judgeValue(asBlocking(ofCall), input, { tool });
+    pass(ofCall, 'the arguments', edited);
+    judged.input = edited.value;
+  }
+  const ofInput = note === '' ? undefined : all.find(place, 'agent-input');
+  if (ofInput) {
+    const said = await judgeText(asBlocking(ofInput), note);
+    pass(ofInput, 'the note', said);
+    judged.note = said.value;
   }
   return judged;
 }
