@@ -4,6 +4,7 @@ import { currentAsked, currentContext, leaveContext, runOutside } from './contex
 import type { AskedContext, EngineContext } from './context.ts';
 import { real } from './real.ts';
 import { isOfWorkspace } from './run/error-place.ts';
+import { textOfThrown } from './unhandled.ts';
 
 /**
  * What code of a run throws where nothing can catch it, in a timer, a tick, a microtask or as an `error` event without a
@@ -72,7 +73,7 @@ function fail(context: EngineContext | AskedContext, thrown: unknown): void {
     if (isReplaying || (!isFailed && late.has(context))) return;
     if (!isFailed) late.add(context);
     const then = isFailed ? 'which fails by it' : 'which was over by then';
-    const message = `Code of ${where}, ${then}, threw where nothing could catch it: ${textOf(error)}`;
+    const message = `Code of ${where}, ${then}, threw where nothing could catch it: ${textOfThrown(error, placeOf)}`;
     const step = isStep ? { step: context.stepName } : {};
     execution.ambient.log({ level: 'error', message, run: execution.run, ...step });
   });
@@ -93,14 +94,9 @@ function nameSource(context: EngineContext, thrown: unknown): unknown {
   }
 }
 
-function textOf(thrown: unknown): string {
-  try {
-    if (!(thrown instanceof Error)) return String(thrown);
-    const place = String(thrown.stack).split('\n').find(isOfWorkspace)?.trim();
-    return `${thrown.name}: ${thrown.message}${place === undefined ? '' : ` (${place})`}`;
-  } catch {
-    return 'a value without a text';
-  }
+function placeOf({ stack }: Error): string {
+  const place = String(stack).split('\n').find(isOfWorkspace)?.trim();
+  return place === undefined ? '' : ` (${place})`;
 }
 
 /** As Node does where nobody listens. */

@@ -9,6 +9,15 @@ export function installUnhandled(): void {
   process.on('unhandledRejection', onUnhandled);
 }
 
+/** What was thrown, in a sentence; of an error with what `more` says of it. Never throws. */
+export function textOfThrown(thrown: unknown, more: (error: Error) => string = () => ''): string {
+  try {
+    return thrown instanceof Error ? `${thrown.name}: ${thrown.message}${more(thrown)}` : String(thrown);
+  } catch {
+    return 'a value without a text';
+  }
+}
+
 // --- internal ---
 
 function onUnhandled(reason: unknown): void {
@@ -23,14 +32,6 @@ function onUnhandled(reason: unknown): void {
   const { execution } = context;
   if (execution.hasLeft || execution.isReplaying) return;
   const step = context.kind === 'step' ? context.stepName : undefined;
-  const message = `A promise failed before anything awaited it: ${textOf(reason)}`;
+  const message = `A promise failed before anything awaited it: ${textOfThrown(reason)}`;
   execution.ambient.log({ level: 'warn', message, run: execution.run, ...(step === undefined ? {} : { step }) });
-}
-
-function textOf(reason: unknown): string {
-  try {
-    return reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason);
-  } catch {
-    return 'a value without a text';
-  }
 }

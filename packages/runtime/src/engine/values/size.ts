@@ -135,10 +135,10 @@ function addParts(at: object, open: unknown[], enough: number): number {
   if (prototype !== Object.prototype && prototype !== null) return 0;
   let keys = 0;
   for (const [key, part] of Object.entries(at)) {
-    keys += key.length + LEAST;
     // Left out where there is nothing, as JSON does.
-    if (part !== undefined) open.push(part);
-    else keys -= key.length + LEAST;
+    if (part === undefined) continue;
+    keys += key.length + LEAST;
+    open.push(part);
   }
   return keys;
 }
