@@ -6,12 +6,9 @@
  *   runs    milliseconds of a page of the runs list among `RUNS` runs, by filter, and the plan of two of them
  *   events  what is told of `TOLD` runs to `STREAMS` open streams: events delivered/s, and how late they are
  */
-import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startChild, timed } from './_child.mjs';
-import { findObstacle, listStores } from './_engine-stores.mjs';
+import { benchStores, listStores } from './_engine-stores.mjs';
 import { median, quantile, round } from './_stats.mjs';
 
 const TOKEN = 'the-token-of-the-operator';
@@ -23,10 +20,19 @@ const TOLD = 200;
 
 /** @param {(line: object) => void} print */
 export async function run(print) {
-  const [store] = listStores('postgres');
-  const skipped = store ? findObstacle(store) : 'there is no Postgres';
-  if (!store || skipped) return print({ bench: 'operate', skipped });
-  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-operate-'));
+  await benchStores({ bench: 'operate', stores: listStores('postgres'), print }, (root) => {
+    return (store) => benchStore(store, root, print);
+  });
+}
+
+// --- internal ---
+
+/**
+ * @param {import('./_engine-stores.mjs').Store} store
+ * @param {string} root
+ * @param {(line: object) => void} print
+ */
+async function benchStore(store, root, print) {
   const { place, close, settings } = await store.open(root);
   const box = startChild('_operate-box.mjs', { place: place('operate'), token: TOKEN });
   try {
@@ -37,11 +43,8 @@ export async function run(print) {
   } finally {
     await box.kill();
     await close();
-    rmSync(root, { recursive: true, force: true });
   }
 }
-
-// --- internal ---
 
 const HEADERS = { authorization: `Bearer ${TOKEN}` };
 

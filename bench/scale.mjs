@@ -9,12 +9,10 @@
  *   retention  finished runs of 6 records deleted/s, the oldest first, and the commits it takes
  * `BENCH_PARTS=growth,replicas` measures these alone.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as host from '../packages/runtime/dist/host.mjs';
 import { startChild, timed } from './_child.mjs';
-import { connect, findObstacle, listStores } from './_engine-stores.mjs';
+import { benchStores, connect, listStores } from './_engine-stores.mjs';
 import { median, quantile, round } from './_stats.mjs';
 import { compileWorkflows } from './_workflows.mjs';
 
@@ -32,27 +30,33 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** @param {(line: object) => void} print */
 export async function run(print) {
-  const [store] = listStores('postgres');
-  const skipped = store ? findObstacle(store) : 'there is no Postgres';
-  if (!store || skipped) return print({ bench: 'scale', skipped });
-  const root = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), 'svc-bench-scale-'));
+  await benchStores({ bench: 'scale', stores: listStores('postgres'), print }, async (root) => {
+    const { synced: file } = await compileWorkflows(join(root, 'workspace'));
+    return (store) => benchStore(store, { root, file }, print);
+  });
+}
+
+// --- internal ---
+
+/**
+ * @param {import('./_engine-stores.mjs').Store} store
+ * @param {{ root: string, file: string }} at  the compiled workflows
+ * @param {(line: object) => void} print
+ */
+async function benchStore(store, { root, file }, print) {
   const { place, close, settings } = await store.open(root);
   const placeOf = (/** @type {string} */ name) => /** @type {Place} */ (place(name));
   /** @type {Say} */
   const say = (bench, figures) => print({ bench: `scale.${bench}`, ...settings, ...figures });
   try {
-    const { synced: file } = await compileWorkflows(join(root, 'workspace'));
     if (PARTS.includes('growth')) await measureGrowth(placeOf('growth'), file, say);
     if (PARTS.includes('replicas'))
       for (const count of REPLICAS) await measureReplicas(placeOf(`replicas_${count}`), { file, count }, say);
     if (PARTS.includes('grown')) await measureGrown({ full: placeOf('grown'), empty: placeOf('fresh'), file }, say);
   } finally {
     await close();
-    rmSync(root, { recursive: true, force: true });
   }
 }
-
-// --- internal ---
 
 /**
  * @param {Place} place
@@ -163,7 +167,7 @@ async function measureGrown({ full, empty, file }, say) {
       });
     for (const [name, place] of Object.entries({ full, empty }))
       say('live', { journal: name, ...(await measureLive(place, file)) });
-    await measureRetention(journals.full.journal, client, say);
+    await measureRetention(journals.full.journal, say);
   } finally {
     for (const { close } of Object.values(journals)) await close();
     await client.end();
@@ -284,10 +288,9 @@ async function measureLive(place, file) {
 
 /**
  * @param {Journal} journal
- * @param {Awaited<ReturnType<typeof connect>>} client
  * @param {Say} say
  */
-async function measureRetention(journal, client, say) {
+async function measureRetention(journal, say) {
   const before = Date.now() - DAY_MS;
   let deleted = 0;
   let batches = 0;
@@ -298,11 +301,9 @@ async function measureRetention(journal, client, say) {
       batches += 1;
     }
   });
-  const { rows } = await client.query('select version() as version');
   say('retention', {
     runs_per_s: round(deleted / seconds),
     records_per_s: round((deleted * RECORDS) / seconds),
     batches,
-    server: rows[0].version.split(' ')[1],
   });
 }
