@@ -49,6 +49,10 @@ export async function layCable(url) {
       isCut = direction;
       wires.forEach(flow);
     },
+    /** What is sent to the server on the connections there are is lost from now on; new ones are made. */
+    swallow() {
+      for (const { box, server } of wires) box.unpipe(server).resume();
+    },
     /** What was held goes on its way. */
     mend() {
       isCut = undefined;

@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { vi } from 'vitest';
+import { administer, createDatabase } from '../src/engine/stores/_clients.ts';
 import { realServers } from './require.ts';
 import type { Requirement } from './require.ts';
 
@@ -23,8 +23,8 @@ export const pgBouncer: Requirement<{ program: string; server: string }> = {
  * transaction is in another session than the one before.
  */
 export async function startPgBouncer({ program, server }: { program: string; server: string }) {
-  const name = `pooled_${process.pid}_${Date.now()}`;
-  await administer(server, `create database ${name}`);
+  const database = await createDatabase(server);
+  const name = new URL(database.url).pathname.slice(1);
   await administer(server, `alter database ${name} set search_path = public`);
   const { hostname, port: serverPort, username, password } = new URL(server);
   const folder = await mkdtemp(join(tmpdir(), 'svc-pgbouncer-'));
@@ -52,7 +52,7 @@ unix_socket_dir =
   const url = `postgres://${username}@127.0.0.1:${port}/${name}`;
   const stop = async () => {
     child.kill('SIGKILL');
-    await administer(server, `drop database ${name} with (force)`);
+    await database.drop();
     await rm(folder, { recursive: true });
   };
   try {
@@ -72,15 +72,4 @@ async function findPort(): Promise<number> {
   const { port } = server.address() as AddressInfo;
   await new Promise((done) => server.close(done));
   return port;
-}
-
-async function administer(url: string, text: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
 }

@@ -217,7 +217,8 @@ describe('what an agent is asked', () => {
     expect(await ask(box, name, '', { messages, prediction })).toMatchObject({ status: 200 });
     const sent = JSON.stringify(box.model.requests.at(-1));
     expect(sent).not.toContain(value);
-    for (const kept of ['of [email] is.pdf', 'Not [email].', 'To [email]', '"name":"bob"']) expect(sent).toContain(kept);
+    for (const kept of ['of [email] is.pdf', 'Not [email].', 'To [email]', '"name":"bob"'])
+      expect(sent).toContain(kept);
     const { items } = (await call<{ items: { runId: string }[] }>(box, `GET /api/runs?name=${name}`)).body;
     const run = JSON.stringify((await call(box, `GET /api/runs/${items[0]?.runId}`)).body);
     expect(run).toContain('of [email] is.pdf');

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { layCable } from '../../../torture/_cable.mjs';
 import { BOX_OWNER } from '../src/agents/turn/session-store.ts';
 import type { SessionStore, TurnToKeep } from '../src/agents/turn/session-store.ts';
 import { createDatabase } from '../src/engine/stores/_clients.ts';
@@ -282,31 +280,6 @@ function describeStore(getClient: () => StoreClient) {
   }
 
   return () => ({ store, database, countTurns });
-}
-
-/** A network in which what is sent on the connections there are may be swallowed; new ones are made. */
-async function layCable(url: string): Promise<{ url: string; swallow(): void; close(): void }> {
-  const { hostname, port } = new URL(url);
-  const wires = new Set<[Socket, Socket]>();
-  const relay = createServer((near) => {
-    const far = connect(Number(port), hostname);
-    for (const end of [near, far]) end.on('error', () => {}).on('close', () => (near.destroy(), far.destroy()));
-    near.pipe(far).pipe(near);
-    wires.add([near, far]);
-  });
-  relay.listen(0, '127.0.0.1');
-  await once(relay, 'listening');
-  const through = new URL(url);
-  through.hostname = '127.0.0.1';
-  through.port = String((relay.address() as AddressInfo).port);
-  return {
-    url: through.href,
-    swallow: () => wires.forEach(([near, far]) => near.unpipe(far).resume()),
-    close() {
-      wires.forEach(([near]) => near.destroy());
-      relay.close();
-    },
-  };
 }
 
 function openMany(store: SessionStore, many: number): Promise<string[]> {

@@ -60,15 +60,8 @@ export async function createDatabase(url: string): Promise<{ url: string; drop()
   return { url: new URL(`/${name}`, url).href, drop: () => administer(url, `drop database ${name} with (force)`) };
 }
 
-// --- internal ---
-
-// node-postgres leaves int8 as text; `SqlClient` promises a number.
-const NUMBERS = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === types.builtins.INT8 ? Number : (types.getTypeParser(oid, format as 'text') as (text: string) => unknown),
-} as CustomTypesConfig;
-
-async function administer(url: string, text: string): Promise<void> {
+/** One statement, over a connection of its own. */
+export async function administer(url: string, text: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
@@ -77,3 +70,11 @@ async function administer(url: string, text: string): Promise<void> {
     await client.end();
   }
 }
+
+// --- internal ---
+
+// node-postgres leaves int8 as text; `SqlClient` promises a number.
+const NUMBERS = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === types.builtins.INT8 ? Number : (types.getTypeParser(oid, format as 'text') as (text: string) => unknown),
+} as CustomTypesConfig;
