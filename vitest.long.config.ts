@@ -6,12 +6,13 @@ const GROWTH = 'packages/runtime/test/growth-full.test.ts';
 
 /**
  * What `pnpm test` leaves out. `.ci/containers.sh` brings up what the tests of the container stack need; without, they are
- * skipped and say so.
+ * skipped and say so. Where SVC_TEST_DEADLINE is set, in seconds since 1970, nothing begins after it.
  */
 export default defineConfig({
   ...base,
   test: {
     ...base.test,
+    runner: 'scripts/_deadline.mjs',
     projects: [
       { extends: true, test: { name: 'deaths', include: DEATH_TESTS, sequence: { groupOrder: 0 } } },
       { extends: true, test: { name: 'growth', include: [GROWTH], maxWorkers: 1, sequence: { groupOrder: 1 } } },

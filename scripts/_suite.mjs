@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * A run of vitest, counted. Under CI a test that fails is run once more at once, and a file that still fails once more by itself
- * when all the others are done: on a machine of others something may be late. What passed only then is listed.
+ * when all the others are done: on a machine of others something may be late. What passed only then is listed. With a deadline
+ * (_deadline.mjs) nothing begins after it.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,8 +15,10 @@ import { ROOT, binOf, runScript } from './_tool.mjs';
  * @typedef {{ status: string, fullName: string, ancestorTitles: string[], failureMessages: string[] }} TestResult
  * @typedef {{ name: string, status: string, message: string, startTime: number, endTime: number,
  *   assertionResults: TestResult[] }} FileResult as vitest's json reporter writes it
- * @typedef {{ passed: number, failures: Failure[], skipped: number, needs: Record<string, string[]>, retried: string[] }} Summary
- * `needs`: suites that were skipped, by what they lack. `retried`: what failed and passed when it was run again.
+ * @typedef {{ passed: number, failures: Failure[], skipped: number, needs: Record<string, string[]>, retried: string[],
+ *   late: string[] }} Summary
+ * `needs`: suites that were skipped, by what they lack. `retried`: what failed and passed when it was run again. `late`: files
+ *   that the deadline has cut short.
  */
 
 /** A file that took longer is not run again, nor are more files than this: then something is broken, not late. */
@@ -29,12 +32,13 @@ const AGAIN = { minutes: 15, files: 8 };
 export async function runSuite(args, env = process.env) {
   const first = await runVitest(args, env);
   const failed = first.files.filter(({ status }) => status === 'failed');
-  const { retried } = first;
+  const { retried, late } = first;
   const again = process.env.CI && failed.length <= AGAIN.files ? failed.filter(isShort).map(({ name }) => name) : [];
   let { files, ok } = first;
   if (again.length > 0) {
     console.log(`\nRun again by themselves: ${again.map((file) => relative(ROOT, file)).join(', ')}\n`);
     const second = await runVitest([...optionsOf(args), '--maxWorkers=1', ...again], env);
+    late.push(...second.late);
     const passed = new Map(second.files.filter(({ status }) => status === 'passed').map((file) => [file.name, file]));
     for (const file of failed.filter(({ name }) => passed.has(name))) {
       for (const { test, message } of failuresOf(file))
@@ -43,7 +47,7 @@ export async function runSuite(args, env = process.env) {
     files = files.map((file) => passed.get(file.name) ?? file);
     ok = second.ok && failed.length === again.length;
   }
-  return { ...summarise(files), ok, retried };
+  return { ...summarise(files), ok, retried, late: [...new Set(late)] };
 }
 
 // --- internal ---
@@ -51,19 +55,22 @@ export async function runSuite(args, env = process.env) {
 /**
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env
- * @returns {Promise<{ ok: boolean, files: FileResult[], retried: string[] }>}
+ * @returns {Promise<{ ok: boolean, files: FileResult[], retried: string[], late: string[] }>}
  */
 async function runVitest(args, env) {
   const scratch = await mkdtemp(join(tmpdir(), 'svc-suite-'));
-  const [results, retried] = [join(scratch, 'results.json'), join(scratch, 'retried')];
+  const [results, retried, late] = ['results.json', 'retried', 'late'].map((name) => join(scratch, name));
   const reporters = ['default', 'json', join(ROOT, 'scripts/_retried.mjs')].map((name) => `--reporter=${name}`);
   const { ok } = await runScript(binOf('vitest'), ['run', ...reporters, `--outputFile.json=${results}`, ...args], {
     show: true,
-    env: { ...env, SVC_TEST_RETRIED: retried },
+    env: { ...env, SVC_TEST_RETRIED: retried, SVC_TEST_LATE: late },
   });
-  const [text, lines] = await Promise.all([results, retried].map((path) => readFile(path, 'utf8').catch(() => '')));
+  const [text = '', ...lists] = await Promise.all(
+    [results, retried, late].map((path) => readFile(path ?? '', 'utf8').catch(() => '')),
+  );
   await rm(scratch, { recursive: true });
-  return { ok, files: text ? JSON.parse(text).testResults : [], retried: (lines ?? '').split('\n').filter(Boolean) };
+  const [again = [], cut = []] = lists.map((list) => list.split('\n').filter(Boolean));
+  return { ok, files: text ? JSON.parse(text).testResults : [], retried: again, late: cut };
 }
 
 /**
@@ -92,7 +99,7 @@ function failuresOf({ name, status, message, assertionResults }) {
 
 /**
  * @param {FileResult[]} files
- * @returns {Omit<Summary, 'retried'>}
+ * @returns {Omit<Summary, 'retried' | 'late'>}
  */
 function summarise(files) {
   const tests = files.flatMap(({ assertionResults }) => assertionResults);

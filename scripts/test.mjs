@@ -78,7 +78,7 @@ function showFailures({ failures = [] }) {
  */
 async function runTests(built) {
   /** @type {Tests} */
-  const none = { passed: 0, failures: [], skipped: 0, needs: {}, retried: [], slowest: [], heaviest: [] };
+  const none = { passed: 0, failures: [], skipped: 0, needs: {}, retried: [], late: [], slowest: [], heaviest: [] };
   if (!built) return { phase: { name: 'tests', seconds: '', outcome: 'not run' }, tests: none };
 
   const started = performance.now();
