@@ -604,11 +604,12 @@ describe('many runs at once', () => {
     expect((await all('cancel', { name: 'nap', status: 'completed' })).body).toMatchObject({ code: 'invalid_request' });
     expect((await all('cancel', { name: 'nap', dryRun: true })).body).toMatchObject({ matched: 5, done: 0 });
     const first = await all('cancel', { name: 'nap', limit: 3 });
-    expect(first.body).toEqual({ matched: 5, done: 3, failed: [], nextCursor: ids[2] });
+    expect(first.body).toEqual({ matched: 5, done: 3, failed: [], nextCursor: `${ids[2]!}.5` });
     // They clean up first, which nothing waits for here.
     for (const id of ids.slice(2)) await untilStatus(box, id, 'cancelled');
     const rest = await all('cancel', { name: 'nap', limit: 3, cursor: first.body.nextCursor });
-    expect(rest.body).toEqual({ matched: 2, done: 2, failed: [], nextCursor: null });
+    expect(rest.body).toEqual({ matched: 5, done: 2, failed: [], nextCursor: null });
+    expect((await all('cancel', { name: 'nap', cursor: ids[2] })).body).toMatchObject({ code: 'invalid_cursor' });
     for (const id of ids) await untilStatus(box, id, 'cancelled');
     expect(await getRun(box, other)).toMatchObject({ status: 'waiting' });
     const count = async () => (await call<{ items: Row[] }>(box, 'GET /api/runs?name=nap')).body.items.length;

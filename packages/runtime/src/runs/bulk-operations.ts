@@ -4,7 +4,7 @@ import { operationsOf } from '../operations/define.ts';
 import type { CallContext } from '../operations/define.ts';
 import { withoutUndefined } from '../operations/inputs.ts';
 import { applyToAll, BulkResult, reachedOf } from './bulk.ts';
-import type { BulkRequest } from './bulk.ts';
+import type { BulkCursor, BulkRequest } from './bulk.ts';
 import type { Retries } from './control-operations.ts';
 import { Filter, RUN_ID, toFilter } from './operations.ts';
 import type { FilterInput } from './operations.ts';
@@ -125,15 +125,22 @@ const toRetryKey = (runId: string): string => `all ${runId}`;
 
 const beginOf = ({ begin }: CallContext): Pick<BulkRequest, 'begin'> => (begin ? { begin } : {});
 
+/** A `nextCursor`; undefined where it is none. */
+function readCursor(text: string): BulkCursor | undefined {
+  const [, after = '', matched = ''] = /^(.+)\.(\d{1,15})$/.exec(text) ?? [];
+  return RUN_ID.test(after) ? { after, matched: Number(matched) } : undefined;
+}
+
 type Given = FilterInput & { dryRun: boolean; limit: number; cursor?: string | undefined };
 
 /** Refuses a request without a filter: it would mean every run there is. */
 function toRequest(
-  { dryRun, limit, cursor, ...given }: Given,
+  { dryRun, limit, cursor: text, ...given }: Given,
   statuses: BulkRequest['statuses'],
   how: Pick<BulkRequest, 'apply' | 'begin'>,
 ): BulkRequest {
-  if (cursor !== undefined && !RUN_ID.test(cursor)) throw invalidCursor(cursor);
+  const cursor = text === undefined ? undefined : readCursor(text);
+  if (text !== undefined && !cursor) throw invalidCursor(text);
   const filter = toFilter(given);
   if (Object.keys(filter).length === 0)
     throw new BoxError('invalid_request', 'Say which runs are meant: a name, a status, an attribute or a time.');

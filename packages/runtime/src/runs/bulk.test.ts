@@ -64,3 +64,21 @@ test('a fault ends it: those under way are over when it is thrown, and no other 
   expect(begun.length).toBeLessThan(30);
   expect(over).toHaveLength(begun.length - 1);
 });
+
+test('what matches is counted by the first request alone, and said by each', async () => {
+  let counted = 0;
+  const counting = { ...runs, count: async () => (counted += 1) && runIds.length };
+  const ask = (cursor?: BulkRequest['cursor']) =>
+    applyToAll(counting, {
+      filter: {},
+      statuses: ['completed'],
+      dryRun: false,
+      limit: 15,
+      apply: pause,
+      ...(cursor && { cursor }),
+    });
+  const first = await ask();
+  expect(first).toMatchObject({ matched: 40, done: 15, nextCursor: 'run-25.40' });
+  expect(await ask({ after: 'run-25', matched: 40 })).toMatchObject({ matched: 40, done: 15 });
+  expect(counted).toBe(1);
+});

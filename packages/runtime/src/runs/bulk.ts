@@ -8,7 +8,7 @@ import type { Runs } from './runs.ts';
 
 /** What became of the runs that match. */
 export const BulkResult = z.object({
-  matched: z.int().describe('Runs that match, before anything was done'),
+  matched: z.int().describe('Runs that match, before anything was done; with a `cursor`, as the first request counted'),
   done: z.int(),
   failed: z
     .array(z.object({ runId: z.string(), code: z.string(), message: z.string() }))
@@ -16,6 +16,12 @@ export const BulkResult = z.object({
   nextCursor: z.string().nullable().describe('There are more: pass it as `cursor`; null: that was all'),
 });
 export type BulkResult = z.infer<typeof BulkResult>;
+
+/** Where the request before ended, and what the first one counted: each page would count all of them again. */
+export interface BulkCursor {
+  after: string;
+  matched: number;
+}
 
 export interface BulkRequest {
   filter: RunFilter;
@@ -25,7 +31,7 @@ export interface BulkRequest {
   dryRun: boolean;
   /** Most runs of one request. */
   limit: number;
-  cursor?: string;
+  cursor?: BulkCursor;
   /** Does it to one run; throws as the operation on one does. */
   apply(runId: string): Promise<unknown>;
   /** Told which runs those of this request are, before anything is done to one. */
@@ -40,15 +46,11 @@ export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: Bu
   const { filter, dryRun, apply } = request;
   const { status } = filter;
   const statuses = status === undefined ? request.statuses : request.statuses.filter((each) => each === status);
-  const counts = await Promise.all(statuses.map((each) => runs.count({ ...filter, status: each })));
-  const result: BulkResult = {
-    matched: counts.reduce((sum, count) => sum + count, 0),
-    done: 0,
-    failed: [],
-    nextCursor: null,
-  };
+  const matched = request.cursor?.matched ?? (await countAll(runs, filter, statuses));
+  const result: BulkResult = { matched, done: 0, failed: [], nextCursor: null };
   if (dryRun) return result;
-  const { runIds, nextCursor } = await listNewest(runs, { ...request, statuses });
+  const { runIds, hasMore } = await listNewest(runs, { ...request, statuses });
+  const after = runIds.at(-1);
   if (runIds.length > 0) await request.begin?.(runIds);
   const refused = new Map<string, BoxError>();
   await eachOf(runIds, AT_ONCE, async (runId) => {
@@ -65,7 +67,7 @@ export async function applyToAll(runs: Pick<Runs, 'list' | 'count'>, request: Bu
     const error = refused.get(runId);
     if (error) result.failed.push({ runId, code: error.code, message: error.message });
   }
-  return { ...result, nextCursor };
+  return { ...result, nextCursor: hasMore && after !== undefined ? `${after}.${String(matched)}` : null };
 }
 
 /** Of the runs that a request has begun with, those that it has nothing more to do to. */
@@ -83,13 +85,17 @@ export async function reachedOf(what: unknown, isReached: (runId: string) => Pro
 /** Of the runs of one request, so many are worked on at a time: a store has about as many connections. */
 const AT_ONCE = 10;
 
+async function countAll(runs: Pick<Runs, 'count'>, filter: RunFilter, statuses: readonly RunStatus[]): Promise<number> {
+  const counts = await Promise.all(statuses.map((status) => runs.count({ ...filter, status })));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
 async function listNewest(
   runs: Pick<Runs, 'list'>,
   { filter, statuses, limit, cursor }: BulkRequest,
-): Promise<{ runIds: string[]; nextCursor: string | null }> {
-  const page = cursor === undefined ? { limit: limit + 1 } : { limit: limit + 1, cursor };
+): Promise<{ runIds: string[]; hasMore: boolean }> {
+  const page = cursor === undefined ? { limit: limit + 1 } : { limit: limit + 1, cursor: cursor.after };
   const pages = await Promise.all(statuses.map((status) => runs.list({ ...filter, status }, page)));
   const all = pages.flatMap(({ items }) => items.map(({ runId }) => runId)).sort((a, b) => (a < b ? 1 : -1));
-  const runIds = all.slice(0, limit);
-  return { runIds, nextCursor: all.length > limit ? (runIds.at(-1) ?? null) : null };
+  return { runIds: all.slice(0, limit), hasMore: all.length > limit };
 }
