@@ -395,8 +395,9 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       await askAll(session, refund('named-1'));
       const page = await openAs('approver', '/approvals?source=tool');
       await page.getByRole('region', { name: 'What is asked' }).getByText('named-1', { exact: true }).waitFor();
+      let role = 'approver';
       await page.route('**/bootstrap.json*', async (asked) => {
-        const caller = { id: 'sam', name: 'sam', role: 'approver' };
+        const caller = { id: 'sam', name: 'sam', role };
         await asked.fulfill({ json: { place: 'standalone', box: '', name: 'test-box', caller } });
       });
       const name = async (approvers: string[]): Promise<void> => {
@@ -418,6 +419,13 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await listBarriers(page)).toEqual([]);
       await name(['role:admin', 'role:approver']);
       await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+      // Who may chat as well.
+      role = 'admin';
+      await name(['role:owner']);
+      await page.goto(served().studio(`/playground?agent=helper&session=${session}`));
+      await page.getByText('You are not one of those who decide this').waitFor();
+      expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+      expect(await listBarriers(page)).toEqual([]);
     });
 
     test('who does not chat is told what is missing', async () => {
