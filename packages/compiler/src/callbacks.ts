@@ -53,6 +53,14 @@ export function bindCallbacks({ types, program, bind, names, steps, workflows }:
   visit(program, false);
 }
 
+/** Whether what is called may keep a function it is given, and call it later. */
+export function mayKeep(callee: Node): boolean {
+  if (isFunction(callee) || callee.type === 'Super') return false;
+  if (callee.type !== 'MemberExpression' && callee.type !== 'OptionalMemberExpression') return true;
+  const name = keyName({ key: callee.property, computed: callee.computed });
+  return name === undefined || !IMMEDIATE.has(name);
+}
+
 // --- internal ---
 
 /** Methods of arrays, promises and texts that call what they are given before they return, or with the caller's own value. */
@@ -62,13 +70,6 @@ const IMMEDIATE = new Set(
     'groupBy replace replaceAll then catch finally addEventListener removeEventListener on once off apply call bind'
   ).split(' '),
 );
-
-function mayKeep(callee: Node): boolean {
-  if (isFunction(callee) || callee.type === 'Super') return false;
-  if (callee.type !== 'MemberExpression' && callee.type !== 'OptionalMemberExpression') return true;
-  const name = keyName({ key: callee.property, computed: callee.computed });
-  return name === undefined || !IMMEDIATE.has(name);
-}
 
 function mayPause(node: Node): boolean {
   return holds(node, PAUSING, (inner) => !isFunction(inner));

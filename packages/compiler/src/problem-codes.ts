@@ -56,6 +56,8 @@ export const PROBLEM_CODES = {
   step_outside_workspace: 'A step stands outside of the workspace.',
   // The workflow runs: `svc check` finds it, and `svc dev` shows it after an edit is in force.
   step_not_awaited: 'A workflow calls a step, or waits, and goes on without it.',
+  helper_not_bound:
+    'A helper of a workflow, in a file without a directive, passes a step to what runs share, or imports a module.',
   // Found by the types, with `svc check --deep` alone.
   value_not_recordable: 'What a step or a workflow takes or returns is nothing the journal can keep.',
 } as const satisfies Record<string, string>;

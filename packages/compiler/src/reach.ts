@@ -1,5 +1,6 @@
 import type { FileFacts } from './analyse.ts';
 import { under } from './origins.ts';
+import { isWait } from './replay-table.ts';
 import type { Target } from './replay-table.ts';
 import type { UnitFacts } from './replay-facts.ts';
 
@@ -64,6 +65,15 @@ export function followTarget(place: Place, modules: Modules, seen = new Set<stri
 export interface Place {
   file: string;
   target: Target;
+}
+
+/** What a body awaits an answer of: a step, or what the runtime waits by. */
+export function isStepOrWait(place: Place, modules: Modules): boolean {
+  const found = followTarget(place, modules);
+  if (!found) return false;
+  if (found.target.from !== undefined) return isWait(found.target);
+  const steps = modules.read(found.file)?.steps ?? [];
+  return steps.some(({ name }) => name === found.target.path);
 }
 
 // --- internal ---

@@ -16,6 +16,8 @@ export interface ReplayFacts {
   exported: Record<string, Target>;
   /** Module-level variables whose value is written out here, by path: `state`, `state.list`. */
   states: Record<string, StateKind>;
+  /** Module-level constants that a call has made, such as a limiter: all runs share them. Left out: none. */
+  shared?: string[];
 }
 
 /** The code that runs when one function of the module is called. */
@@ -27,6 +29,16 @@ export interface UnitFacts {
   writes: WriteFacts[];
   /** Calls that are a statement of their own, and not awaited. Left out: none. */
   dropped?: CallFacts[];
+  /** Functions that it hands to a variable of a module. Left out: none. */
+  handed?: HandedFacts[];
+  /** Where it calls `import()`. Left out: nowhere. */
+  loads?: Position[];
+}
+
+/** A call of a variable, or of a method of one: `target` is the variable. */
+export interface HandedFacts extends CallFacts {
+  /** What the functions among its arguments are or call, as far as that may be of the workspace or a wait. */
+  given: Target[];
 }
 
 export interface CallFacts extends Position {

@@ -1,4 +1,5 @@
 import type { types as t } from '@babel/core';
+import { mayKeep } from './callbacks.ts';
 import { forEachChild, isFunction, patternNames, positionOf, unwrap } from './ast.ts';
 import type { Node } from './ast.ts';
 import { propertyName } from './origins.ts';
@@ -84,6 +85,8 @@ function isOwnThis(node: Node): boolean {
 
 function readCall(node: t.CallExpression | t.OptionalCallExpression | t.NewExpression, walk: Walk): void {
   const { callee } = node;
+  if (callee.type === 'Import') (walk.unit.loads ??= []).push(positionOf(node));
+  if (node.type === 'CallExpression') addHanded(node, walk);
   addCall(walk, callee, node);
   if (isMember(callee)) readMethod(callee, node, walk);
   // What is handed over will be called: a function cannot be stored, nor passed to a step.
@@ -105,9 +108,47 @@ function readDropped(expression: Node, walk: Walk): void {
   const call = unwrap(expression);
   if (call.type !== 'CallExpression' && call.type !== 'OptionalCallExpression') return;
   const target = targetOf(call.callee, walk);
-  const isOurs = target && (target.from === undefined || target.from.startsWith('.'));
-  if (!target || !(isOurs || isWait(target))) return;
+  if (!target || !(isOurs(target) || isWait(target))) return;
   (walk.unit.dropped ??= []).push({ target, label: labelOf(call.callee), ...positionOf(call) });
+}
+
+/** What a variable of a module is handed may be called later, and on behalf of another run. */
+function addHanded(call: t.CallExpression, walk: Walk): void {
+  const root = rootOf(call.callee);
+  if (!root || !mayKeep(call.callee)) return;
+  const name = walk.origins.moduleName(root);
+  const target = walk.origins.of(root) ?? (name === undefined ? undefined : { path: name });
+  if (!target || !isOurs(target)) return;
+  const given = call.arguments.flatMap((argument) => targetsOf(unwrap(argument), walk));
+  if (given.length > 0)
+    (walk.unit.handed ??= []).push({ target, given, label: labelOf(call.callee), ...positionOf(call) });
+}
+
+/** Of a function what it calls, and of a name what it stands for. */
+function targetsOf(node: Node, walk: Walk): Target[] {
+  const found: Target[] = [];
+  const add = (callee: Node): void => {
+    const target = targetOf(callee, walk);
+    if (target && (isOurs(target) || isWait(target))) found.push(target);
+  };
+  const visit = (inner: Node): void => {
+    if (inner.type === 'CallExpression' || inner.type === 'OptionalCallExpression') add(inner.callee);
+    forEachChild(inner, visit);
+  };
+  if (node.type === 'Identifier' || isMember(node)) add(node);
+  else if (isFunction(node)) visit(node);
+  return found;
+}
+
+function isOurs({ from }: Target): boolean {
+  return from === undefined || from.startsWith('.');
+}
+
+/** The `a` of `a.b.c`. */
+function rootOf(node: Node): Node | undefined {
+  let root = unwrap(node);
+  while (isMember(root)) root = unwrap(root.object);
+  return root.type === 'Identifier' ? root : undefined;
 }
 
 function addCall(walk: Walk, callee: Node, place: Node): void {
@@ -124,8 +165,7 @@ function addPassed(walk: Walk, argument: Node): void {
   const target = targetOf(value, walk);
   const label = labelOf(value);
   if (!target || !isOfInterest(target, walk) || /(?:^|\.)[A-Z][^.]*$/.test(label)) return;
-  const isOurs = target.from === undefined || target.from.startsWith('.');
-  if (isOurs || target.from === 'globalThis') walk.unit.calls.push({ target, label, ...positionOf(value) });
+  if (isOurs(target) || target.from === 'globalThis') walk.unit.calls.push({ target, label, ...positionOf(value) });
 }
 
 /** `f.call(...)` and `f.apply(...)` call `f`; `this.m()` calls the method beside. */

@@ -1,4 +1,5 @@
 import type { types as t } from '@babel/core';
+import { unwrap } from './ast.ts';
 import type { Node } from './ast.ts';
 import { isWorkflow } from './functions.ts';
 import type { MarkedFunction } from './functions.ts';
@@ -25,7 +26,10 @@ export interface UnitsOptions {
 /** Undefined: nothing in this file can matter to a replay. */
 export function findUnits({ code, program, marked, exported, names }: UnitsOptions): ReplayFacts | undefined {
   const states = findStates(program);
-  if (!marked.some(isWorkflow) && !mayMatter(code, program, states)) return undefined;
+  const shared = listShared(program);
+  const more = shared.length > 0 ? { shared } : {};
+  if (!marked.some(isWorkflow) && !mayMatter(code, program, states))
+    return shared.length > 0 ? { units: [], exported: {}, states, ...more } : undefined;
   const found = listUnits(program, marked);
   const origins = createOrigins(names());
   const steps = new Set<Node>(marked.filter((one) => !isWorkflow(one)).map(({ node }) => node));
@@ -38,13 +42,31 @@ export function findUnits({ code, program, marked, exported, names }: UnitsOptio
   };
   const units = found.map((unit) => readUnit(unit, context)).map((unit) => dropReplaced(unit, context.replaced));
   return {
-    units: units.filter((one) => one.isWorkflow || one.calls.length > 0 || one.writes.length > 0 || one.dropped),
+    units: units.filter(isOfUse),
     exported: readTargets(program, exported, origins),
     states,
+    ...more,
   };
 }
 
 // --- internal ---
+
+function isOfUse({ isWorkflow: isBody, calls, writes, dropped, handed, loads }: UnitFacts): boolean {
+  return isBody === true || calls.length > 0 || writes.length > 0 || [dropped, handed, loads].some(Boolean);
+}
+
+/** A constant that is written out, or is a function, holds nothing that runs could wait in. */
+function listShared(program: t.Program): string[] {
+  return program.body.flatMap((statement) => {
+    const node = declarationOf(statement);
+    if (node?.type !== 'VariableDeclaration') return [];
+    return node.declarations.flatMap(({ id, init }) =>
+      id.type === 'Identifier' && init && MADE.has(unwrap(init).type) ? [id.name] : [],
+    );
+  });
+}
+
+const MADE = new Set(['CallExpression', 'NewExpression', 'AwaitExpression']);
 
 const RELATIVE = /['"]\.{1,2}\//;
 

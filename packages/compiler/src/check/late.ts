@@ -20,6 +20,7 @@ import type { FoundIn } from './frame.ts';
 import { checkImports } from './imports.ts';
 import { findStrayWorkflows } from './stray-workflows.ts';
 import { checkUnawaited } from './unawaited.ts';
+import { checkUnbound } from './unbound.ts';
 
 /**
  * What the code of a workspace does wrong and is served all the same, which `svc dev` shows after an edit is in force:
@@ -63,6 +64,7 @@ export function createLateChecks({ root, scanner = createScanner({ root }) }: La
         ...(await checkExports(scan, read, turn)),
         ...(await checkImports(scan, root, turn)),
         ...checkUnawaited(scan),
+        ...checkUnbound(scan),
         ...checkStarted(scan, read),
         ...(await findStrayWorkflows(scan, root, signal)),
       ];

@@ -1,6 +1,6 @@
 import type { Problem } from '@svc/runtime/host';
-import { followTarget, listReached } from '../reach.ts';
-import type { Modules, Reached } from '../reach.ts';
+import { isStepOrWait, listReached } from '../reach.ts';
+import type { Modules } from '../reach.ts';
 import type { CallFacts } from '../replay-facts.ts';
 import { isWait } from '../replay-table.ts';
 import { createScanner } from '../scan.ts';
@@ -25,7 +25,7 @@ export function checkUnawaited({ files, links }: Scan): FoundIn[] {
   const found = new Map<string, FoundIn>();
   for (const reached of Object.keys(files).flatMap((file) => listReached(file, modules)))
     for (const call of reached.unit.dropped ?? [])
-      if (isAwaitable(call, reached, modules)) {
+      if (isStepOrWait({ file: reached.file, target: call.target }, modules)) {
         const { file } = reached;
         const { line, column } = call;
         found.set(`${file}:${line}:${column}`, {
@@ -40,14 +40,6 @@ export function checkUnawaited({ files, links }: Scan): FoundIn[] {
 }
 
 // --- internal ---
-
-function isAwaitable({ target }: CallFacts, { file }: Reached, modules: Modules): boolean {
-  const place = followTarget({ file, target }, modules);
-  if (!place) return false;
-  if (place.target.from !== undefined) return isWait(place.target);
-  const steps = modules.read(place.file)?.steps ?? [];
-  return steps.some(({ name }) => name === place.target.path);
-}
 
 function explain({ label, target }: CallFacts): string {
   const what = isWait(target) ? 'It waits for nothing' : 'The workflow goes on without it, and does not see it fail';
