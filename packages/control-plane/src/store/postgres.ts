@@ -45,7 +45,7 @@ export async function openPostgres(url: string): Promise<Db> {
     get: (query) => told(() => own.get(query)),
     run: (query) => told(() => own.run(query)),
     transaction: (work, options = {}) => told(() => retryConflicts(() => once(work, options))),
-    close: () => client.close(),
+    close: () => client.close().finally(() => inside.disable()),
   };
 }
 

@@ -124,6 +124,7 @@ function toDb(native: SqliteDatabase, { begin, release }: { begin: string; relea
       }),
     async close() {
       await last;
+      inside.disable();
       native.close();
       release();
     },

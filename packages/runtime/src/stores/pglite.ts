@@ -118,7 +118,7 @@ export function openPglite(options: PgliteOptions): PgliteClient {
       await connection.opened;
     },
     close() {
-      closing ??= closeConnection(tail, () => connection);
+      closing ??= closeConnection(tail, () => connection).finally(() => inside.disable());
       return closing;
     },
   };
