@@ -41,11 +41,12 @@ export function countMadeUp(): void {
 
 /** Every verb, without its `svc`. */
 export function listPaths(): string[] {
-  return listLeaves(TREE).map(({ path }) => path);
+  return LEAVES.map(({ path }) => path);
 }
 
 // --- internal ---
 
+const LEAVES = listLeaves(TREE);
 const madeUp = { count: 0 };
 
 interface Parsing {
@@ -89,7 +90,7 @@ const GLOBAL = ['--json', '--verbose', '--no-color'];
 
 /** Also verbs of their own, where they print an answer of the box. */
 function isAnsweredByBox(path: string): boolean {
-  const found = listLeaves(TREE).find((verb) => verb.path === path);
+  const found = LEAVES.find((verb) => verb.path === path);
   return (
     found?.leaf.operate !== undefined ||
     ['why', 'upgrade', 'contract show', 'workflows start', 'runs fork', 'runs rewind'].includes(path)

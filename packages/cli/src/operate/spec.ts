@@ -24,10 +24,9 @@ export interface OperationSpec {
 export async function loadSpec(id: string): Promise<OperationSpec> {
   const noted = readNoted()?.find((spec) => spec.id === id);
   if (noted) return noted;
-  const { OPERATIONS } = await import('@svc/runtime/host');
-  const op = OPERATIONS.find((candidate) => candidate.id === id);
-  if (!op) throw new Error(`There is no operation "${id}".`);
-  return toSpec(op);
+  const known = made.get(id) ?? makeSpec(id);
+  made.set(id, known);
+  return known;
 }
 
 /** The member of an answer that goes on with the next page. Undefined: its pages are no list. */
@@ -57,6 +56,16 @@ export function listMembers(schema: Schema): Record<string, Schema> {
 
 /** `cases`: of one run of a suite. */
 const LISTED = ['items', 'cases'];
+
+/** Without a build: those that were asked for. */
+const made = new Map<string, Promise<OperationSpec>>();
+
+async function makeSpec(id: string): Promise<OperationSpec> {
+  const { OPERATIONS } = await import('@svc/runtime/host');
+  const op = OPERATIONS.find((candidate) => candidate.id === id);
+  if (!op) throw new Error(`There is no operation "${id}".`);
+  return toSpec(op);
+}
 
 /** Written by the build beside what it builds; the sources have none. */
 function readNoted(): OperationSpec[] | undefined {
