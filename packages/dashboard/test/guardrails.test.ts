@@ -239,7 +239,9 @@ describeWhen(browser, 'What may pass', (path) => {
     const page = await open(served().studio(`/runs/${String(started['runId'])}`));
     await page.getByRole('button', { name: 'More', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Try guardrails on it' }).click();
-    expect(await page.getByLabel('Run', { exact: true }).inputValue()).toBe(started['runId']);
+    // The screen it is left by has something of that name too.
+    const run = page.getByRole('textbox', { name: 'Run', exact: true });
+    expect(await run.inputValue()).toBe(started['runId']);
     const tryIt = page.getByRole('button', { name: 'Try on what is recorded' });
     await tryIt.click();
     await page.getByText('Places judged: 1, of 1 run. Places where they find something: 1.').waitFor();
@@ -247,7 +249,7 @@ describeWhen(browser, 'What may pass', (path) => {
       .getByRole('row', { name: /workflow echo Workflow input.*at its start.*block no dragons block 1/ })
       .waitFor();
     expect(await page.locator('main').innerText()).not.toContain('A dragon');
-    await page.getByLabel('Run', { exact: true }).fill('');
+    await run.fill('');
     await page.getByLabel('Of', { exact: true }).selectOption('Agent helper');
     await page.getByLabel('Where', { exact: true }).selectOption('Agent output');
     await tryIt.click();
