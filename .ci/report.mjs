@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * What the runs named on the command line came to, from the summaries they wrote (`<name>=<file>`): what failed, with its
- * message, what there was no time for, and last `<passed> passed, <failed> failed[, <skipped> skipped]`. Of a newcomer's run only what fails is counted, the
- * rest has been. A run that wrote none counts as one failure.
+ * message, what there was no time for, and last `<passed> passed, <failed> failed[, <skipped> skipped]`. Of a newcomer's run only
+ * what fails is counted, the rest has been. A run that wrote none counts as one failure.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
