@@ -11,6 +11,17 @@ export interface Modules {
   resolve(importer: string, specifier: string): string | undefined;
 }
 
+/** Those of a scan: its files, and by importer and specifier the file that is meant. */
+export function modulesOf({
+  files,
+  links,
+}: {
+  files: Record<string, FileFacts>;
+  links: Record<string, Record<string, string>>;
+}): Modules {
+  return { read: (file) => files[file], resolve: (importer, specifier) => links[importer]?.[specifier] };
+}
+
 /** One call on the way from a body. */
 export interface Link {
   /** As written. */

@@ -1,5 +1,5 @@
 import type { ProblemCode } from '../problem-codes.ts';
-import { followTarget, listReached } from '../reach.ts';
+import { followTarget, listReached, modulesOf } from '../reach.ts';
 import type { Link, Modules, Reached } from '../reach.ts';
 import { findAdvice } from '../replay-table.ts';
 import type { Scan } from '../scan.ts';
@@ -13,10 +13,7 @@ import type { FoundIn } from './frame.ts';
  * no function it reaches may. A problem stands in the workflow's own file, so that only this workflow has it.
  */
 export function checkReplay(scan: Scan): FoundIn[] {
-  const modules: Modules = {
-    read: (file) => scan.files[file],
-    resolve: (importer, specifier) => scan.links[importer]?.[specifier],
-  };
+  const modules = modulesOf(scan);
   return Object.keys(scan.files).flatMap((file) => checkFile(file, modules));
 }
 

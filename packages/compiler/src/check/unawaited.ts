@@ -1,6 +1,5 @@
 import type { Problem } from '@svc/runtime/host';
-import { isStepOrWait, listReached } from '../reach.ts';
-import type { Modules } from '../reach.ts';
+import { isStepOrWait, listReached, modulesOf } from '../reach.ts';
 import type { CallFacts } from '../replay-facts.ts';
 import { isWait } from '../replay-table.ts';
 import { createScanner } from '../scan.ts';
@@ -17,13 +16,10 @@ export async function findUnawaited({ root }: { root: string }): Promise<Problem
 }
 
 /** The same of a scan. */
-export function checkUnawaited({ files, links }: Scan): FoundIn[] {
-  const modules: Modules = {
-    read: (file) => files[file],
-    resolve: (importer, specifier) => links[importer]?.[specifier],
-  };
+export function checkUnawaited(scan: Scan): FoundIn[] {
+  const modules = modulesOf(scan);
   const found = new Map<string, FoundIn>();
-  for (const reached of Object.keys(files).flatMap((file) => listReached(file, modules)))
+  for (const reached of Object.keys(scan.files).flatMap((file) => listReached(file, modules)))
     for (const call of reached.unit.dropped ?? [])
       if (isStepOrWait({ file: reached.file, target: call.target }, modules)) {
         const { file } = reached;

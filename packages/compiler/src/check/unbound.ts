@@ -1,5 +1,5 @@
 import type { Position } from '../ast.ts';
-import { followTarget, isStepOrWait, listReached } from '../reach.ts';
+import { followTarget, isStepOrWait, listReached, modulesOf } from '../reach.ts';
 import type { Modules, Place } from '../reach.ts';
 import type { HandedFacts } from '../replay-facts.ts';
 import type { Scan } from '../scan.ts';
@@ -9,15 +9,12 @@ import type { FoundIn } from './frame.ts';
  * What the compiler binds to its run in a file with a directive, and leaves as it is in one without: a helper of a workflow
  * that hands a function with a step to a variable all runs share, and one that imports a module. Such a workflow runs.
  */
-export function checkUnbound({ files, links }: Scan): FoundIn[] {
-  const modules: Modules = {
-    read: (file) => files[file],
-    resolve: (importer, specifier) => links[importer]?.[specifier],
-  };
+export function checkUnbound(scan: Scan): FoundIn[] {
+  const modules = modulesOf(scan);
   const found = new Map<string, FoundIn>();
   const add = (file: string, { line, column }: Position, message: string): void =>
     void found.set(`${file}:${line}:${column}`, { code: 'helper_not_bound', message, file, line, column });
-  for (const { file, unit } of Object.keys(files).flatMap((one) => listReached(one, modules))) {
+  for (const { file, unit } of Object.keys(scan.files).flatMap((one) => listReached(one, modules))) {
     if (hasDirective(file, modules)) continue;
     for (const call of unit.handed ?? [])
       if (isShared({ file, target: call.target }, modules) && hasStep(call, file, modules))
