@@ -6,8 +6,7 @@ import { Button } from './button.tsx';
 /** What was refused or went wrong: the sentence, the code to look up, and a way on. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }) {
   const { message, code, requestId } = describe(error);
-  // A box may refuse a token of somebody who is signed in.
-  const isSignedOut = code === 'unauthorized' && use(Box)?.session.isOver();
+  const isSignedOut = useSignedOut(error);
   return (
     <div role="alert" className="my-4 rounded-lg border border-bad bg-bad-soft px-4 py-3">
       <p className="font-medium wrap-anywhere text-bad">{message}</p>
@@ -40,6 +39,12 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
       )}
     </div>
   );
+}
+
+/** Whether it was refused since the session is over: a box may refuse a token of somebody who is signed in. */
+export function useSignedOut(error: unknown): boolean {
+  const isOver = use(Box)?.session.isOver() ?? false;
+  return isOver && describe(error).code === 'unauthorized';
 }
 
 export interface Described {

@@ -1,6 +1,4 @@
-import { use } from 'react';
-import { Box } from '../app/box.ts';
-import { describe, Failure } from './failure.tsx';
+import { Failure, useSignedOut } from './failure.tsx';
 
 export interface RefusedProps {
   /** As `useCall` and `useList` answer it. */
@@ -14,8 +12,8 @@ export interface RefusedProps {
  * over, which the page and what it is about say.
  */
 export function Refused({ of: { error, refetch }, what }: RefusedProps) {
-  const isOver = use(Box)?.session.isOver() ?? false;
-  if (!error || (isOver && describe(error).code === 'unauthorized')) return null;
+  const isSignedOut = useSignedOut(error);
+  if (!error || isSignedOut) return null;
   return (
     <div className="min-w-0">
       <p className="text-muted">{what} could not be read.</p>
