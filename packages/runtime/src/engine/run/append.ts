@@ -4,7 +4,9 @@ import { UnstorableError } from '../journal/unstorable.ts';
 import { isGone, persistLarge } from '../large-values.ts';
 import { persistAfter } from '../persist.ts';
 import { real } from '../real.ts';
+import { unrecordable } from '../mismatch.ts';
 import type { Driver } from './driver.ts';
+import type { PartEvents } from './part-events.ts';
 import type { AppendExtras, Recorder } from './recorder.ts';
 import { toText } from '../values/text.ts';
 
@@ -12,12 +14,7 @@ export interface RunAppenderOptions {
   run: RunRow;
   recorder: Recorder;
   driver: Pick<Driver, 'append' | 'publish' | 'leaseMs' | 'large' | 'ambient'>;
-  /** Nothing is recorded any more but the last append. */
-  hasLeft(): boolean;
-  onAppended(result: AppendResult): void;
-  /** What is to be recorded cannot be, however often it is tried. */
-  onRefused(error: unknown): void;
-  onFailed(error: unknown): void;
+  events: Pick<PartEvents, 'hasLeft' | 'onAppended' | 'onFailed' | 'onMismatch'>;
 }
 
 /**
@@ -35,6 +32,8 @@ export interface RunAppenderOptions {
 export class RunAppender {
   readonly #options: RunAppenderOptions;
   #isSending = false;
+  /** The entry that is under way. */
+  #sent: Append | undefined;
   /** Waits for the append under way. */
   #next: (() => void) | undefined;
 
@@ -49,13 +48,26 @@ export class RunAppender {
   /** To be called when no append is under way. */
   send(patch: RunPatch, extras: AppendExtras): void {
     this.#isSending = true;
-    this.#append(this.#options.recorder.take(patch, extras), this.#options.run, this.#done, this.#failed);
+    this.#sent = this.#options.recorder.take(patch, extras);
+    this.#append(this.#sent, this.#options.run, this.#way);
   }
 
   /** The last append of a run that has left, after the one under way. What goes with it is asked for then. */
   sendLast(patch: RunPatch, extrasOf: () => AppendExtras): Promise<AppendResult> {
     return new Promise((resolve, reject) =>
-      this.#afterThis(() => this.#append(this.#options.recorder.take(patch, extrasOf()), undefined, resolve, reject)),
+      this.#afterThis(() => {
+        const { driver, recorder } = this.#options;
+        const entry = recorder.take(patch, extrasOf());
+        const landed = (result: AppendResult): void => {
+          driver.publish(entry, result, undefined);
+          resolve(result);
+        };
+        this.#append(entry, undefined, {
+          landed,
+          failed: reject,
+          trouble: (error) => this.#persist(entry, error, { landed, failed: reject }),
+        });
+      }),
     );
   }
 
@@ -65,37 +77,26 @@ export class RunAppender {
   }
 
   // Callbacks: for each step of a run a promise more would cost as much as the rest.
-  #append(
-    entry: Append,
-    run: RunRow | undefined,
-    done: (result: AppendResult) => void,
-    failed: (error: unknown) => void,
-  ): void {
+  #append(entry: Append, run: RunRow | undefined, way: Way): void {
     const { driver } = this.#options;
-    const landed = (result: AppendResult): void => {
-      driver.publish(entry, result, run);
-      done(result);
-    };
     const isTurn = this.#options.run.kind === 'agent';
     const keep = isTurn ? undefined : driver.large.keepEntry(entry);
+    if (!keep) driver.append(entry).then(way.landed, way.trouble);
     // A crash between the two leaves objects that nothing names, and the calls to be repeated.
-    if (keep)
+    else
       this.#keep(keep, run).then(
-        (kept) => this.#commit(kept, landed, failed),
-        (error: unknown) => this.#giveUp(entry, error, failed),
+        (kept) => driver.append(kept).then(way.landed, (error: unknown) => this.#persist(kept, error, way)),
+        (error: unknown) => this.#giveUp(entry, error, way.failed),
       );
-    else this.#commit(entry, landed, failed);
   }
 
-  #commit(entry: Append, landed: (result: AppendResult) => void, failed: (error: unknown) => void): void {
+  #persist(entry: Append, error: unknown, { landed, failed }: Pick<Way, 'landed' | 'failed'>): void {
     const { driver } = this.#options;
-    driver.append(entry).then(landed, (error: unknown) => {
-      const giveUp = real.performanceNow() + driver.leaseMs;
-      const mayPass = (last: unknown): boolean => !isRefused(last);
-      persistAfter(error, () => driver.append(entry), { giveUp, mayPass }).then(landed, (last: unknown) =>
-        this.#giveUp(entry, last, failed),
-      );
-    });
+    const giveUp = real.performanceNow() + driver.leaseMs;
+    const mayPass = (last: unknown): boolean => !isRefused(last);
+    persistAfter(error, () => driver.append(entry), { giveUp, mayPass }).then(landed, (last: unknown) =>
+      this.#giveUp(entry, last, failed),
+    );
   }
 
   #giveUp(entry: Append, error: unknown, failed: (error: unknown) => void): void {
@@ -105,28 +106,34 @@ export class RunAppender {
 
   /** @param run undefined: it has left, and waits for nobody longer than its lease lasts */
   #keep(keep: () => Promise<Append>, run: RunRow | undefined): Promise<Append> {
-    const { driver, hasLeft } = this.#options;
+    const { driver, events } = this.#options;
     return persistLarge(keep, {
-      ...(run ? { isOver: hasLeft } : { isOver: () => false, limitMs: driver.leaseMs }),
+      ...(run ? { isOver: events.hasLeft } : { isOver: () => false, limitMs: driver.leaseMs }),
       onTrouble: (error) =>
         driver.ambient.log({ level: 'warn', message: `${NOT_KEPT} ${toText(error)}`, run: this.#options.run }),
     });
   }
 
   // Made once for a run: there is an append for every step.
-  readonly #done = (result: AppendResult): void => {
-    this.#end();
-    this.#options.onAppended(result);
-  };
-
-  readonly #failed = (error: unknown): void => {
-    this.#end();
-    if (isRefused(error)) this.#options.onRefused(error);
-    else this.#options.onFailed(error);
+  readonly #way: Way = {
+    landed: (result) => {
+      const { driver, run, events } = this.#options;
+      driver.publish(this.#sent as Append, result, run);
+      this.#end();
+      events.onAppended(result);
+    },
+    failed: (error) => {
+      this.#end();
+      const { events } = this.#options;
+      if (isRefused(error)) events.onMismatch(unrecordable(error));
+      else events.onFailed(error);
+    },
+    trouble: (error) => this.#persist(this.#sent as Append, error, this.#way),
   };
 
   #end(): void {
     this.#isSending = false;
+    this.#sent = undefined;
     this.#next?.();
   }
 
@@ -140,6 +147,13 @@ export class RunAppender {
 }
 
 // --- internal ---
+
+/** What follows an append: it has landed; it will not; the store has failed, and it is tried again. */
+interface Way {
+  landed(this: void, result: AppendResult): void;
+  failed(this: void, error: unknown): void;
+  trouble(this: void, error: unknown): void;
+}
 
 /** However often it is tried. */
 function isRefused(error: unknown): boolean {

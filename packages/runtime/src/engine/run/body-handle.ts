@@ -6,7 +6,11 @@ import type { Ambient, Changes, RunHandle, World } from '../handle.ts';
 import type { NewChunk } from '../journal/chunks.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { Calls } from './calls.ts';
+import type { Cancelling } from './cancelling.ts';
+import type { Children } from './children.ts';
 import type { Driver } from './driver.ts';
+import { notOurs } from './outcome.ts';
+import type { PartEvents } from './part-events.ts';
 import { PlatformWait } from './platform-wait.ts';
 import { encodeState } from './published-state.ts';
 import type { PublishedState } from './published-state.ts';
@@ -23,17 +27,10 @@ export interface BodyHandleOptions {
   calls: Calls;
   attributes: RunAttributes;
   state: PublishedState;
-  /** What the body says of what its run publishes. */
-  checkState?: Body['checkState'];
-  registry: Body['registry'];
-  /** The run has left this process. */
-  hasLeft(): boolean;
-  startBelow: RunHandle['startBelow'];
-  /** There is something to do. */
-  onChange(): void;
-  /** The run turned out not to be this process's own. */
-  onLost(): void;
-  onCrash(error: unknown): void;
+  body: Pick<Body, 'checkState' | 'registry'>;
+  cancelling: Pick<Cancelling, 'isDue' | 'toError'>;
+  children: Pick<Children, 'start'>;
+  events: Pick<PartEvents, 'hasLeft' | 'onChange' | 'onCrash' | 'onFailed'>;
 }
 
 /** What the code of one run, its body and its steps, reaches of the run. */
@@ -55,13 +52,13 @@ export class BodyHandle implements RunHandle {
     this.world = options.world;
     this.changes = options.changes;
     this.ambient = options.driver.ambient;
-    this.registry = options.registry;
+    this.registry = options.body.registry;
     this.#options = options;
   }
 
   crash(error: unknown): boolean {
     if (this.hasLeft) return false;
-    this.#options.onCrash(error);
+    this.#options.events.onCrash(error);
     return true;
   }
 
@@ -74,25 +71,25 @@ export class BodyHandle implements RunHandle {
   }
 
   setAttributes(attributes: Record<string, string | number | boolean>): void {
-    const { attributes: marks, onChange } = this.#options;
+    const { attributes: marks, events } = this.#options;
     marks.set(attributes);
-    onChange();
+    events.onChange();
   }
 
   publish(state: unknown, isSaid: boolean): void {
-    const { state: published, checkState, onChange } = this.#options;
-    const text = encodeState(checkState ? checkState(state) : state);
-    if (!isSaid && published.set(text)) onChange();
+    const { state: published, body, events } = this.#options;
+    const text = encodeState(body.checkState ? body.checkState(state) : state);
+    if (!isSaid && published.set(text)) events.onChange();
   }
 
   async writeChunks(chunks: NewChunk[], to?: string): Promise<void> {
     const { runId, epoch } = this.run;
-    const { driver, onLost } = this.#options;
+    const { driver, events } = this.#options;
     if (to !== undefined && to !== runId) {
       if (await driver.writeForeignChunks(to, chunks)) return;
       throw new FatalError(`The stream of the run ${to} takes no more: the run has ended, or is gone.`);
     }
-    if ((await driver.writeChunks(runId, epoch, chunks)) === undefined) onLost();
+    if ((await driver.writeChunks(runId, epoch, chunks)) === undefined) events.onFailed(notOurs());
   }
 
   /**
@@ -101,7 +98,7 @@ export class BodyHandle implements RunHandle {
    * in the order they were begun.
    */
   waitFor<T>(work: () => Promise<T>): Promise<T> {
-    return (this.#platform ??= new PlatformWait()).begin(work, this.#options.onChange);
+    return (this.#platform ??= new PlatformWait()).begin(work, this.#options.events.onChange);
   }
 
   /** A step waits for another run: meanwhile the run does no work of its own, and takes no place that the other may need. */
@@ -115,7 +112,8 @@ export class BodyHandle implements RunHandle {
   }
 
   startBelow<T>(start: () => Promise<T>): Promise<T> {
-    return this.#options.startBelow(start);
+    const { cancelling, children } = this.#options;
+    return cancelling.isDue ? Promise.reject(cancelling.toError()) : children.start(start);
   }
 
   /** Made when the body first hands one to a step. */
@@ -129,7 +127,7 @@ export class BodyHandle implements RunHandle {
   }
 
   get hasLeft(): boolean {
-    return this.#options.hasLeft();
+    return this.#options.events.hasLeft();
   }
 
   get isReplaying(): boolean {

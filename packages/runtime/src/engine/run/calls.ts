@@ -6,7 +6,6 @@ import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import { Answer } from './answer.ts';
 import { findCaller, mismatchOf, unreadable } from '../mismatch.ts';
-import type { Mismatch } from '../mismatch.ts';
 import { decode, decodeInert, digestOf, encode } from '../serialize.ts';
 import { isRef } from '../values/large-ref.ts';
 import { withRegistry } from '../values/current-registry.ts';
@@ -20,6 +19,7 @@ import { rejectCall } from './error-place.ts';
 import { boundHook } from './bound-hook.ts';
 import { LargeReads } from './large-reads.ts';
 import { encodeError } from './outcome.ts';
+import type { PartEvents } from './part-events.ts';
 import type { RecordFields, Recorder } from './recorder.ts';
 import { isKept } from './retried-run.ts';
 import { StepAttempts } from './step-attempts.ts';
@@ -27,28 +27,22 @@ import { Waits } from './waits.ts';
 
 export interface CallsOptions {
   run: RunRow;
-  /** What an earlier life of the run has recorded. */
-  records: readonly JournalRecord[];
   /** Of the code of the run. */
   registry: Body['registry'];
   /** The time of the body until its first answer. */
   time: number;
   recorder: Recorder;
   driver: Driver;
-  /** There is something to do. */
-  onChange(): void;
-  /** The code asks for something else than is recorded. */
-  onMismatch(mismatch: Mismatch): void;
+  events: Pick<PartEvents, 'onChange' | 'onMismatch' | 'onFailed'>;
   /** The step whose answer comes next has aborted controllers of the body. */
   onAborts(aborts: readonly Abort[]): void;
-  onFailed(error: unknown): void;
   /** Of a value in object storage. */
   readLarge(ref: string): Promise<string>;
 }
 
 /** The calls the body of one run makes, each matched with what is recorded of it, and the answers on their way to it. */
 export class Calls {
-  readonly #options: Omit<CallsOptions, 'records'>;
+  readonly #options: CallsOptions;
   readonly #history: Map<number, CallHistory>;
   /** Not answered, or answered and not delivered. */
   readonly #open = new Map<number, Call>();
@@ -65,7 +59,8 @@ export class Calls {
   /** Calls whose recorded arguments are on their way, to be compared. */
   #comparing = 0;
 
-  constructor({ records, ...options }: CallsOptions) {
+  /** @param records what an earlier life of the run has recorded */
+  constructor(options: CallsOptions, records: readonly JournalRecord[]) {
     this.#options = options;
     this.#history = historyOf(records);
     this.#deliveries = records.filter((record) => record.event === 'done' || record.event === 'failed');
@@ -94,7 +89,7 @@ export class Calls {
 
   /** The body makes a call. */
   invoke(request: CallRequest): Promise<unknown> {
-    const { driver, onMismatch, onChange } = this.#options;
+    const { driver, events } = this.#options;
     const call = this.#count++;
     const digest = digestOf(request.input);
     const answered = driver.called?.(call, request);
@@ -131,18 +126,18 @@ export class Calls {
     this.#open.set(call, entry);
     if (answered) answer.then(answered, answered);
     if (mismatch === 'unread') this.#compareOnceRead(entry, history as CallHistory);
-    else if (mismatch) onMismatch(mismatch);
+    else if (mismatch) events.onMismatch(mismatch);
     else {
       if (!history) this.#beginOrRefuse(entry);
       else if (!history.answer) this.#fresh.push(entry);
-      onChange();
+      events.onChange();
     }
     return answer;
   }
 
   /** The body makes a hook. */
   openHook(request: HookRequest, beside?: ListedBeside): OpenHook {
-    const { driver, recorder, onMismatch } = this.#options;
+    const { driver, recorder, events } = this.#options;
     const input = encode(request, 'hook');
     const digest = digestOf(input);
     if (this.#history.get(this.#count)?.set?.digest !== digest) boundHook(request, input);
@@ -151,7 +146,7 @@ export class Calls {
     const answered = driver.called?.(call, { kind: 'hook', stepId: request.kind, input });
     const history = this.#history.get(call);
     const mismatch = mismatchOf(history, named);
-    if (mismatch) onMismatch(mismatch);
+    if (mismatch) events.onMismatch(mismatch);
     const { hook, fresh } = this.waits.openHook({ call, request, history, beside });
     const output = encode({ token: hook.token, expiresAt: hook.expiresAt }, 'token');
     if (fresh && !mismatch) recorder.record(named, { event: 'set', startedAt: driver.clock.now(), output });
@@ -175,7 +170,7 @@ export class Calls {
   answer(call: Call, fields: RecordFields): void {
     if (call.isCancelled) return;
     this.#deliveries.push(this.#options.recorder.record(call, fields));
-    this.#options.onChange();
+    this.#options.events.onChange();
   }
 
   /** Records a failed attempt, after which another is due. */
@@ -183,7 +178,7 @@ export class Calls {
     if (call.isCancelled) return;
     this.#options.recorder.record(call, fields);
     this.waits.retryAt(call, wakeAt);
-    this.#options.onChange();
+    this.#options.events.onChange();
   }
 
   /** Answers all open calls with this error, in the order they were made. To be called when no answer is on its way. False: there are none. */
@@ -236,7 +231,7 @@ export class Calls {
       this.#readFrom(index, record.output);
       return false;
     }
-    const { run, onMismatch } = this.#options;
+    const { run, events } = this.#options;
     if (index === 0) this.#deliveries.shift();
     else this.#deliveries.splice(index, 1);
     // What has been replayed is not held for as long as the run lasts.
@@ -254,7 +249,7 @@ export class Calls {
         rejectCall(call, record.error === null ? new Error('The step failed.') : this.#decode(record.error));
       }
     } catch (error) {
-      onMismatch(unreadable(record, error));
+      events.onMismatch(unreadable(record, error));
     }
     return true;
   }
@@ -281,7 +276,7 @@ export class Calls {
 
   /** Made when the first call is no step. */
   get waits(): Waits {
-    const { run, driver, recorder, onChange, onFailed } = this.#options;
+    const { run, driver, recorder, events } = this.#options;
     return (this.#waitsMade ??= new Waits({
       run,
       driver,
@@ -291,8 +286,8 @@ export class Calls {
       onAnswer: (call, fields) => this.answer(call, fields),
       onSet: (call, fields) => void recorder.record(call, fields),
       onRetryDue: (call) => void (call.isCancelled || this.#fresh.push(call)),
-      onChange,
-      onFailed,
+      onChange: events.onChange,
+      onFailed: events.onFailed,
     }));
   }
 
@@ -354,8 +349,8 @@ export class Calls {
   }
 
   get #reads(): LargeReads {
-    const { readLarge, onChange } = this.#options;
-    return (this.#readsMade ??= new LargeReads({ read: readLarge, onChange }));
+    const { readLarge, events } = this.#options;
+    return (this.#readsMade ??= new LargeReads({ read: readLarge, onChange: events.onChange }));
   }
 
   #readFrom(index: number, first: string): void {
@@ -365,7 +360,7 @@ export class Calls {
 
   /** The digest alone does not tell: the same arguments may be written in another way. */
   #compareOnceRead(call: Call, history: CallHistory): void {
-    const { readLarge, onMismatch, onChange } = this.#options;
+    const { readLarge, events } = this.#options;
     const record = firstOf(history) as CallRecord;
     const at = findCaller(call.stepId);
     this.#comparing += 1;
@@ -373,11 +368,11 @@ export class Calls {
       (input) => {
         this.#comparing -= 1;
         const mismatch = mismatchOf({ answer: { ...record, input }, retries: [] }, call, at);
-        if (mismatch) return onMismatch(mismatch);
+        if (mismatch) return events.onMismatch(mismatch);
         if (!history.answer) this.#fresh.push(call);
-        onChange();
+        events.onChange();
       },
-      (error: unknown) => onMismatch(unreadable(record, error)),
+      (error: unknown) => events.onMismatch(unreadable(record, error)),
     );
   }
 

@@ -1,9 +1,12 @@
+import type { StoreClock } from '../clock.ts';
 import type { Changes } from '../handle.ts';
 import type { JournalRecord } from '../journal/record.ts';
 import { decode, digestOf, encode } from '../serialize.ts';
 import type { Mismatch } from '../mismatch.ts';
 import { isEdit } from './edited-step.ts';
-import type { RecordedCall } from './recorder.ts';
+import type { Calls } from './calls.ts';
+import type { PartEvents } from './part-events.ts';
+import type { Recorder } from './recorder.ts';
 
 /** A run has answers for so many names. */
 export const MOST_CHANGES = 100;
@@ -14,9 +17,10 @@ export interface ChangesOptions {
   /** The last call that is recorded; -1: none is. */
   last: number;
   /** How many calls the body has made. */
-  made(): number;
-  record(named: RecordedCall, output: string): void;
-  onMismatch(mismatch: Mismatch): void;
+  calls: Pick<Calls, 'made'>;
+  recorder: Pick<Recorder, 'record'>;
+  clock: StoreClock;
+  events: Pick<PartEvents, 'onMismatch'>;
 }
 
 /**
@@ -24,25 +28,31 @@ export interface ChangesOptions {
  * before, without asking: it goes on as it did. Whoever is there for the first time has the newest. Either answer is recorded, by its
  * name and as no call, so that code which asks once more, or no more, replays all the same.
  */
-export function createChanges({ records, last, made, record, onMismatch }: ChangesOptions): Changes {
+export class RunChanges implements Changes {
+  readonly #options: ChangesOptions;
   // Most bodies ask for none.
-  let answered: Map<string, number> | undefined;
-  return {
-    versionOf(name, newest) {
-      const answers = (answered ??= readAnswers(records));
-      const known = answers.get(name);
-      if (known !== undefined) {
-        if (known > newest) onMismatch(unknownVersion(name, { known, newest, call: made() }));
-        return known;
-      }
-      if (answers.size >= MOST_CHANGES)
-        throw new Error(`svc.version() takes ${MOST_CHANGES} names in one run; "${name}" is one more.`);
-      const version = last >= made() ? 0 : newest;
-      answers.set(name, version);
-      record({ ...NO_CALL, stepId: CHANGE + name, digest: digestOf(encode(name, 'name')) }, encode(version, name));
-      return version;
-    },
-  };
+  #answered: Map<string, number> | undefined;
+
+  constructor(options: ChangesOptions) {
+    this.#options = options;
+  }
+
+  versionOf(name: string, newest: number): number {
+    const { records, last, calls, recorder, clock, events } = this.#options;
+    const answers = (this.#answered ??= readAnswers(records));
+    const known = answers.get(name);
+    if (known !== undefined) {
+      if (known > newest) events.onMismatch(unknownVersion(name, { known, newest, call: calls.made }));
+      return known;
+    }
+    if (answers.size >= MOST_CHANGES)
+      throw new Error(`svc.version() takes ${MOST_CHANGES} names in one run; "${name}" is one more.`);
+    const version = last >= calls.made ? 0 : newest;
+    answers.set(name, version);
+    const named = { ...NO_CALL, stepId: CHANGE + name, digest: digestOf(encode(name, 'name')) };
+    recorder.record(named, { event: 'set', startedAt: clock.now(), output: encode(version, name) });
+    return version;
+  }
 }
 
 /** For `last`. A step that a fork gives other arguments has not been there. */

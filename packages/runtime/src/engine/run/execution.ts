@@ -19,8 +19,10 @@ import { Holding } from './holding.ts';
 import type { Parking } from './parking.ts';
 import { undelivered } from '../mismatch.ts';
 import type { Mismatch } from '../mismatch.ts';
+import { notOurs } from './outcome.ts';
 import type { Result } from './outcome.ts';
-import { createParts, notOurs } from './parts.ts';
+import { createParts } from './parts.ts';
+import type { PartEvents } from './part-events.ts';
 import type { ExecutionOptions, RowChanges } from './parts.ts';
 import { startPatience } from './patience.ts';
 import type { Patience } from './patience.ts';
@@ -60,11 +62,7 @@ export class Execution implements Turn {
   readonly #finishing: Finishing;
   #isQueued = false;
   #hasTicked = false;
-  readonly #writing = new Writing({
-    hasLeft: () => this.#left,
-    onChange: () => this.#schedule(),
-    onFailed: (error) => this.drop(error),
-  });
+  readonly #writing: Writing;
   /** What the append under way carries, and what follows it. */
   #written = NOTHING;
   #left = false;
@@ -74,15 +72,17 @@ export class Execution implements Turn {
 
   constructor(options: ExecutionOptions) {
     const { run, body, driver } = options;
-    const parts = createParts(options, {
+    const events: PartEvents = {
       onChange: () => this.#schedule(),
       onMismatch: (mismatch) => this.#block(mismatch),
       onAppended: (result) => this.#appended(result),
       onFailed: (error) => this.drop(error),
       onCrash: (error) => this.#finish({ error }),
       hasLeft: () => this.#left,
-    });
+    };
+    const parts = createParts(options, events);
     this.run = run;
+    this.#writing = new Writing(events);
     this.#body = body;
     this.#driver = driver;
     this.#recorder = parts.recorder;
@@ -101,10 +101,9 @@ export class Execution implements Turn {
       driver,
       parts,
       writing: this.#writing,
-      hasLeft: () => this.#left,
+      events,
       append: (patch) => this.#append(patch),
       appendEnd: (end, extras) => this.#sendEnd(end, extras),
-      onMismatch: (mismatch) => this.#block(mismatch),
     });
     this.#recordLimit = new RecordLimit({ run, limits: driver.limits, ambient: driver.ambient });
   }
@@ -329,11 +328,12 @@ export class Execution implements Turn {
   }
 
   #sendEnd(end: RunPatch, extras: AppendExtras): void {
-    const patch = { ...end, ...this.#rowChanges.take() };
+    const patch = this.#rowChanges.hasFresh ? { ...end, ...this.#rowChanges.take() } : end;
     this.#writing.begin();
     this.#written = { steps: NO_CALLS, patch };
     // A crash before this append replays the body to the same end; after it there is the next run of a chain.
-    this.#appender.send(patch, { ...this.#calls.takeNewHooks(), ...extras });
+    const hooks = this.#waits?.hasNewHooks ? this.#calls.takeNewHooks() : undefined;
+    this.#appender.send(patch, hooks ? { ...hooks, ...extras } : extras);
   }
 
   /** The body has ended, or has had time enough to make the call: its code makes it no more. */

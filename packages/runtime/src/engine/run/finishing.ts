@@ -4,13 +4,13 @@ import type { RunRow } from '../journal/run.ts';
 import { resultBytesOf } from '../limits.ts';
 import type { Body } from '../body.ts';
 import { undelivered } from '../mismatch.ts';
-import type { Mismatch } from '../mismatch.ts';
 import { redactFor } from '../values/redact.ts';
 import { nextOf, toContinuation } from './continuing.ts';
 import type { Driver } from './driver.ts';
 import { nextOfLock, warnUnheard } from './ending.ts';
 import { endOf } from './outcome.ts';
 import type { Result } from './outcome.ts';
+import type { PartEvents } from './part-events.ts';
 import type { Parts } from './parts.ts';
 import type { AppendExtras } from './recorder.ts';
 import { FOR_CHILDREN } from './waiting-for.ts';
@@ -22,12 +22,11 @@ export interface FinishingOptions {
   driver: Pick<Driver, 'limits' | 'ambient' | 'closeChildren'>;
   parts: Pick<Parts, 'calls' | 'cancelling' | 'children' | 'parking' | 'recorder' | 'rowChanges'>;
   writing: Writing;
-  hasLeft(): boolean;
   /** Appends the patch, with what is not recorded yet. */
   append(patch: RunPatch): void;
   /** The last append of the run. */
   appendEnd(end: RunPatch, extras: AppendExtras): void;
-  onMismatch(mismatch: Mismatch): void;
+  events: Pick<PartEvents, 'hasLeft' | 'onMismatch'>;
 }
 
 /** How a run comes to its end once its body has: what runs below it is closed first, or it continues as another run. */
@@ -41,11 +40,11 @@ export class Finishing {
   }
 
   end(result: Result): void {
-    const { run, driver, parts, appendEnd, onMismatch } = this.#options;
+    const { run, driver, parts, appendEnd, events } = this.#options;
     const { calls, cancelling, children } = parts;
     const cancelled = cancelling.end;
     const record = cancelled ? undefined : calls.findMissed();
-    if (record) return onMismatch(undelivered(record));
+    if (record) return events.onMismatch(undelivered(record));
     const next = cancelled ? undefined : nextOf(result);
     // Those below a run that continues are below the next one.
     if (children.isDue && !next) return this.#closeChildren((this.result = result));
@@ -80,12 +79,13 @@ export class Finishing {
   }
 
   #continue(input: unknown): void {
-    const { body, driver, parts, writing, hasLeft, appendEnd } = this.#options;
+    const { body, driver, parts, writing, events, appendEnd } = this.#options;
     writing.begin();
     const unread = parts.calls.waitsSoFar?.listUnread() ?? [];
     toContinuation(body, { input, unread, limit: driver.limits.givenBytes }).then(
-      (continueAs) => hasLeft() || appendEnd(endOf({ value: undefined }, 0), { continueAs, nextRunId: newRunId() }),
-      (error: unknown) => hasLeft() || this.end((this.result = { error })),
+      (continueAs) =>
+        events.hasLeft() || appendEnd(endOf({ value: undefined }, 0), { continueAs, nextRunId: newRunId() }),
+      (error: unknown) => events.hasLeft() || this.end((this.result = { error })),
     );
   }
 }

@@ -132,6 +132,10 @@ export function childFailed(child: RunRow | undefined): string {
   );
 }
 
+export function notOurs(): Error {
+  return new Error('The run is not ours any more.');
+}
+
 export function tokensOf(run: RunRow): Tokens {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens } = run;
   return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, totalTokens };

@@ -2,14 +2,15 @@ import type { Call } from '../call.ts';
 import type { RunPatch } from '../journal/appends.ts';
 import type { RunRow } from '../journal/run.ts';
 import { real } from '../real.ts';
+import type { PartEvents } from './part-events.ts';
 import { describeWait } from './waiting-for.ts';
 
 export interface ParkingOptions {
   run: RunRow;
   /** A wait at least this long leaves memory, in milliseconds. */
   parkAfter: number;
-  /** A run that waits for others has done nothing for that long: look again. */
-  onIdle(): void;
+  /** Called when a run that waits for others has done nothing for that long: look again. */
+  events: Pick<PartEvents, 'onChange'>;
 }
 
 /** What a run waits for that can do nothing by itself. */
@@ -84,7 +85,7 @@ export class Parking {
       this.#isIdleOver = false;
       this.#idleTimer = real.setTimeout(() => {
         this.#isIdleOver = true;
-        this.#options.onIdle();
+        this.#options.events.onChange();
       }, this.#options.parkAfter);
     }
     return false;

@@ -20,6 +20,11 @@ export function readSeed({ seed, traceId, createdAt }: Seeded): Seed {
   return { first, startedAt: time === undefined ? createdAt : Number(time), turns };
 }
 
+/** When the first of the runs began whose records this one has. */
+export function startedAtOf(run: Seeded): number {
+  return run.seed === null ? run.createdAt : readSeed(run).startedAt;
+}
+
 /** The seed of a retry that keeps records: what is drawn and what is executed again is as it was. */
 export function keptSeed(run: Seeded): string {
   return run.seed ?? `${run.traceId}:${run.createdAt}`;

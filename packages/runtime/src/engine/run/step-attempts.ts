@@ -9,6 +9,7 @@ import { AbortingAnswer } from '../values/signals.ts';
 import { createDeadline } from './attempt-deadline.ts';
 import type { Driver } from './driver.ts';
 import { encodeError, encodeResult, isFatal, retryTime } from './outcome.ts';
+import type { PartEvents } from './part-events.ts';
 import type { RecordFields } from './recorder.ts';
 import type { RunSignals } from './run-signals.ts';
 import { StepAttempt } from './step-context.ts';
@@ -29,12 +30,13 @@ export interface StepAttemptsOptions {
   /** With the abort signals its body has handed out, if any. */
   execution: RunHandle & { readonly abortSignalsSoFar: RunSignals | undefined };
   driver: Pick<Driver, 'clock' | 'limits' | 'ambient' | 'attempt'>;
-  /** The run has left: nothing is recorded any more. */
-  hasLeft(): boolean;
-  /** The last attempt has ended: the step is over. */
-  onAnswer(call: Call, fields: RecordFields): void;
-  /** The attempt has failed, and the next one is due at `wakeAt`, by the store's clock. */
-  onRetry(call: Call, fields: RecordFields, wakeAt: number): void;
+  calls: {
+    /** The last attempt has ended: the step is over. */
+    answer(call: Call, fields: RecordFields): void;
+    /** The attempt has failed, and the next one is due at `wakeAt`, by the store's clock. */
+    retryAt(call: Call, fields: RecordFields, wakeAt: number): void;
+  };
+  events: Pick<PartEvents, 'hasLeft'>;
 }
 
 /** The steps of one run that are under way: begins each attempt, and says what came of it, or when the next is due. */
@@ -114,7 +116,7 @@ export class StepAttempts {
   /** A value that is still to be read, such as the body of a response, is read first. */
   #returned(call: Call, context: StepAttempt, value: unknown): void {
     if (context.isOver) return;
-    if (this.#options.hasLeft()) return context.end();
+    if (this.#options.events.hasLeft()) return context.end();
     const action = call.action as RunAction;
     const isPlain = typeof value !== 'object' || value === null;
     let reading: Promise<void> | undefined;
@@ -142,7 +144,7 @@ export class StepAttempts {
     } catch (error) {
       return this.#unrecordable(call, context, error);
     }
-    if (this.#ended(call)) this.#options.onAnswer(call, fields);
+    if (this.#ended(call)) this.#options.calls.answer(call, fields);
   }
 
   /** The step has done its work: to do it again would not make its result another one. */
@@ -151,7 +153,7 @@ export class StepAttempts {
     const { startedAt, spent } = context;
     if (!this.#ended(call)) return;
     const fields = { event: 'failed', startedAt, error: this.#encodeError(error), tokens: spent ?? null } as const;
-    this.#options.onAnswer(call, fields);
+    this.#options.calls.answer(call, fields);
   }
 
   #failed(call: Call, context: StepAttempt, thrown: unknown): void {
@@ -165,10 +167,14 @@ export class StepAttempts {
     const isOver = isFatal(thrown) || this.#options.execution.abortSignalsSoFar?.hasGivenUp(call.call, thrown) === true;
     if (isOver || call.attempt > policy.maxRetries) {
       const output = this.#encodeAborts(call);
-      return this.#options.onAnswer(call, { event: 'failed', startedAt, error, output, tokens });
+      return this.#options.calls.answer(call, { event: 'failed', startedAt, error, output, tokens });
     }
     const wakeAt = retryTime(thrown, this.#options.driver.clock.now(), policy.delay(call.attempt));
-    this.#options.onRetry(call, { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt'), tokens }, wakeAt);
+    this.#options.calls.retryAt(
+      call,
+      { event: 'retry', startedAt, error, output: encode(wakeAt, 'wakeAt'), tokens },
+      wakeAt,
+    );
   }
 
   #encodeError(error: unknown): string {
@@ -195,7 +201,7 @@ export class StepAttempts {
 
   /** False: the run has left meanwhile, and what the attempt came to is of no use. */
   #ended(call: Call): boolean {
-    if (this.#options.hasLeft()) return false;
+    if (this.#options.events.hasLeft()) return false;
     this.#running -= 1;
     call.runningSince = undefined;
     return true;

@@ -1,19 +1,14 @@
-export interface WritingOptions {
-  hasLeft(): boolean;
-  /** There is something to do. */
-  onChange(): void;
-  onFailed(error: unknown): void;
-}
+import type { PartEvents } from './part-events.ts';
 
 /** One run is at one write, or one look into the journal, at a time. */
 export class Writing {
   isUnderWay = false;
-  readonly #options: WritingOptions;
+  readonly #events: WritingEvents;
   /** The run came to its turn meanwhile. */
   #isBehind = false;
 
-  constructor(options: WritingOptions) {
-    this.#options = options;
+  constructor(events: WritingEvents) {
+    this.#events = events;
   }
 
   begin(): void {
@@ -30,26 +25,29 @@ export class Writing {
     this.begin();
     answer.then(
       (value) => this.goOn(() => work(value)),
-      (error: unknown) => this.#options.onFailed(error),
+      (error: unknown) => this.#events.onFailed(error),
     );
   }
 
   /** The write is over. */
   goOn(work: () => void): void {
     this.isUnderWay = false;
-    const { hasLeft, onChange } = this.#options;
-    if (hasLeft()) return;
+    if (this.#events.hasLeft()) return;
     this.attend(work);
     if (!this.#isBehind || this.isUnderWay) return;
     this.#isBehind = false;
-    onChange();
+    this.#events.onChange();
   }
 
   attend(work: () => void): void {
     try {
       work();
     } catch (error) {
-      this.#options.onFailed(error);
+      this.#events.onFailed(error);
     }
   }
 }
+
+// --- internal ---
+
+type WritingEvents = Pick<PartEvents, 'hasLeft' | 'onChange' | 'onFailed'>;

@@ -60,15 +60,25 @@ export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns
   let active = 0;
   let countedAt = -Infinity;
 
-  const arrive = async <T>(runId: string, work: () => Promise<T>): Promise<T> => {
+  // One promise more for each start, and not five: `work` answers one, so it does not throw.
+  const arrive = <T>(runId: string, work: () => Promise<T>, onOver?: () => void): Promise<T> => {
     arriving.set(runId, (arriving.get(runId) ?? 0) + 1);
-    try {
-      return await work();
-    } finally {
+    const leave = (): void => {
       const left = (arriving.get(runId) ?? 1) - 1;
       if (left > 0) arriving.set(runId, left);
       else arriving.delete(runId);
-    }
+      onOver?.();
+    };
+    return work().then(
+      (value) => {
+        leave();
+        return value;
+      },
+      (error: unknown) => {
+        leave();
+        throw error;
+      },
+    );
   };
   const has = (runId: string): boolean => executions.has(runId) || isolated?.has(runId) === true;
   return {
@@ -119,9 +129,9 @@ export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns
       execution.abandon(run.error === null ? new Error(`The run is ${run.status}.`) : decode(run.error));
       return true;
     },
-    arrive,
-    enter(runId, work) {
-      const entry = arrive(runId, work).finally(() => entering.delete(entry));
+    arrive: (runId, work) => arrive(runId, work),
+    enter<T>(runId: string, work: () => Promise<T>) {
+      const entry: Promise<T> = arrive(runId, work, () => entering.delete(entry));
       entering.add(entry);
       return entry;
     },

@@ -70,8 +70,7 @@ export function toNewRun(request: StartRequest, body: Body, { claim, givenBytes 
   if (isSurelyLarger(request.input, limit)) throw tooLargeGiven(given);
   const encodeInput = isCompared(request) ? encode : encodeUncompared;
   const encoded = isChild ? forAnotherRun(() => encode(request.input, 'input')) : encodeInput(request.input, 'input');
-  const input = boundGiven(encoded, given);
-  return {
+  const run: NewRun = {
     runId,
     traceId: toTraceId(runId),
     kind: request.kind,
@@ -81,26 +80,24 @@ export function toNewRun(request: StartRequest, body: Body, { claim, givenBytes 
     sessionId: request.sessionId ?? null,
     parentRunId: request.parentRunId ?? null,
     retryOf: null,
-    ...(request.startedBy ? { startedBy: JSON.stringify(request.startedBy) } : {}),
-    input,
-    ...(key === undefined
-      ? {}
-      : {
-          idempotency: {
-            key: toStartKey(request.name, key),
-            ...keyedDigest(request, input),
-            ...keptFor(request.startedBy),
-          },
-        }),
-    ...(serial ? { serial: { ...serial, triggerId } } : {}),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(closePolicy === undefined ? {} : { closePolicy }),
-    ...(timing ? { timing: { ...timing, triggerId } } : {}),
-    ...(ownId ? { ownId: { ...ownId, key: toIdKey(request.name, ownId.id) } } : {}),
-    ...marksFor(request),
+    startedBy: request.startedBy ? JSON.stringify(request.startedBy) : null,
+    input: boundGiven(encoded, given),
+    attributes: marksFor(request),
     claim,
     durability: body.durability,
   };
+  // Member by member: most starts have none of these, and spreads of nothing took as long as the rest.
+  if (key !== undefined) run.idempotency = toIdempotency(request, key, run.input);
+  if (serial) run.serial = { ...serial, triggerId };
+  if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
+  if (closePolicy !== undefined) run.closePolicy = closePolicy;
+  if (timing) run.timing = { ...timing, triggerId };
+  if (ownId) run.ownId = { ...ownId, key: toIdKey(request.name, ownId.id) };
+  return run;
+}
+
+function toIdempotency(request: StartRequest, key: string, input: string): NonNullable<NewRun['idempotency']> {
+  return { key: toStartKey(request.name, key), ...keyedDigest(request, input), ...keptFor(request.startedBy) };
 }
 
 /** Whether a repeat of the start is known by the text of its input. */
@@ -116,9 +113,9 @@ function keyedDigest({ digest, parentRunId, input }: StartRequest, encoded: stri
   return { digest: digestOf(encoded.includes('"writable"') ? encode(input, 'input') : encoded) };
 }
 
-function marksFor({ attributes, ownId }: StartRequest): Pick<NewRun, 'attributes'> {
-  if (!ownId && Object.keys(attributes ?? {}).length === 0) return {};
-  return { attributes: JSON.stringify({ ...attributes, ...(ownId ? { [OWN_ID]: ownId.id } : {}) }) };
+function marksFor({ attributes, ownId }: StartRequest): string | null {
+  if (!ownId && Object.keys(attributes ?? {}).length === 0) return null;
+  return JSON.stringify({ ...attributes, ...(ownId ? { [OWN_ID]: ownId.id } : {}) });
 }
 
 /** A turn of the copilot may ask again after days for what it has started. */
@@ -137,8 +134,7 @@ export function toIdKey(name: string, id: string): string {
 }
 
 /** What is hidden is hidden with all that it starts, whoever pays for it pays for that, too, and its models and prompts are theirs. */
-export function inheritedMarks(parent: RunRow | undefined): Record<string, string> {
-  if (!parent) return {};
+export function inheritedMarks(parent: RunRow): Record<string, string> {
   const askedBy = askedByOf(parent);
   return {
     ...(askedBy === undefined ? {} : { [ASKED_BY]: askedBy }),

@@ -1,11 +1,7 @@
-import { BoxError } from '../../errors.ts';
 import { ownIdOf } from '../box-marks.ts';
 import type { Body } from '../body.ts';
-import { runOutside } from '../context.ts';
 import type { StoreClock } from '../clock.ts';
 import type { Ambient } from '../handle.ts';
-import type { Journal } from '../journal.ts';
-import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
 import { compensated } from '../run/outcome.ts';
@@ -15,23 +11,19 @@ import type { StartedBy } from '../started-by.ts';
 import { isSameDigest } from '../values/digest.ts';
 import { isRef } from '../values/large-ref.ts';
 import type { ValueDigest } from '../journal/digest.ts';
-import type { LargeValues } from '../large-values.ts';
 import type { Limits } from '../limits.ts';
 import { boundGiven, TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import { keptSeed } from '../run/seed.ts';
-import type { Claims } from './claims.ts';
 import { createForks } from './forks.ts';
 import type { Forks } from './forks.ts';
 import { readStartedChildren } from './started-children.ts';
-import type { Endings } from './endings.ts';
-import type { LiveRuns } from './live-runs.ts';
-import type { Loading, ResolvedRun } from './loading.ts';
+import type { ResolvedRun } from './loading.ts';
 import { inheritedMarks, keptFor, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
 import type { StartRequest } from './new-run.ts';
 import { withdrawOrphan } from './orphaned-start.ts';
-import type { Publisher } from './publisher.ts';
-import type { Signals } from './signals.ts';
+import { createRunCreator } from './run-creator.ts';
+import type { RunCreatorOptions } from './run-creator.ts';
 
 /** A start that may have been made before. */
 export interface KeyedStart {
@@ -61,71 +53,18 @@ export interface Starts extends Forks {
   isRetried(run: RunRow, idempotencyKey: string): Promise<boolean>;
 }
 
-export interface StartsOptions {
-  journal: Journal;
-  owner: string;
+export interface StartsOptions extends RunCreatorOptions {
   clock: StoreClock;
-  closing: AbortSignal;
   resolve(run: ResolvedRun): Promise<Body>;
-  live: LiveRuns;
-  loading: Loading;
-  claims: Claims;
-  publisher: Publisher;
-  signals: Signals;
-  endings: Endings;
   ambient: Pick<Ambient, 'log'>;
-  large: LargeValues;
   limits: Pick<Limits, 'givenBytes'>;
 }
 
 export function createStarts(options: StartsOptions): Starts {
-  const { journal, owner, clock, closing, resolve, live, loading, claims, publisher, signals, endings } = options;
-  const { ambient, large } = options;
+  const { journal, clock, resolve, live, claims, ambient, large } = options;
   const { givenBytes } = options.limits;
 
-  /** With its values where they are to be. A run that begins with those of another has copies of them. */
-  const create = async (given: NewRun, body: Body): Promise<CreateResult> => {
-    const keep = given.kind === 'agent' ? undefined : large.keepStart(given);
-    if (!keep) return createKept(given, body);
-    // A crash in between leaves objects of a run that is not there.
-    const request = await runOutside(keep);
-    const result = await createKept(request, body, await large.whole(given.input));
-    if (!('run' in result) || result.run.runId !== request.runId) large.forget(request.runId);
-    return result;
-  };
-
-  const createKept = async (request: NewRun, body: Body, input?: string): Promise<CreateResult> => {
-    // What the box itself has begun, it completes: a child of a step under way, a schedule that is due. Others run it.
-    if (closing.aborted && request.parentRunId === null && request.trigger !== 'schedule') throw shuttingDown();
-    const above = request.parentRunId === null ? undefined : live.get(request.parentRunId);
-    const created = async (): Promise<CreateResult> => {
-      // Cut off after its commit, it leaves a run that a repeat with the same key, or the sweep, takes up.
-      const result = await journal.create(request);
-      if (result.outcome === 'created') publisher.created(result.run);
-      // Before it begins: a workflow that starts itself would otherwise stay ahead of its cancel for good.
-      const isParentGone = above !== undefined && live.get(above.run.runId) !== above;
-      if (isParentGone && (await withdrawOrphan(options, request, result))) return result;
-      // Without a turn in between where there is nothing to prepare.
-      if (result.outcome === 'created' && result.run.owner === owner)
-        if (body.prepare) await begin(result.run, body, request.records ?? []);
-        else loading.launch(result.run, body, request.records ?? [], input);
-      if (result.outcome === 'created' && result.run.owner === null) signals.signal(result.run.runId);
-      if (result.outcome === 'repeated' && result.run.owner === owner && !live.isHere(result.run.runId))
-        void claims.claimRun(result.run.runId);
-      return result;
-    };
-    return live.enter(request.runId, created);
-  };
-
-  const begin = async (run: RunRow, body: Body, records: JournalRecord[]): Promise<void> => {
-    try {
-      await body.prepare?.(records);
-      loading.launch(run, body, records);
-    } catch (error) {
-      await endings.cancel(run.runId, error instanceof Error ? error : new Error(String(error)));
-      throw error;
-    }
-  };
+  const create = createRunCreator(options);
 
   return {
     ...createForks({ journal, clock, claims, large, resolve, givenBytes, create }),
@@ -135,10 +74,10 @@ export function createStarts(options: StartsOptions): Starts {
       // A crash between the two leaves a start that is not recorded, and made again.
       if (request.closePolicy === 'cancel' || request.closePolicy === 'wait') above?.noteChild();
       const parent = above?.run;
-      const attributes = { ...inheritedMarks(parent), ...request.attributes };
-      const run = toNewRun({ ...request, attributes }, body, { claim: claims.claimOf(request.kind), givenBytes });
-      const owned = parent?.startedBy ? { startedBy: parent.startedBy, ...run } : run;
-      const result = await create(withOwnBurst(owned), body);
+      const asked = parent ? withMarksOf(parent, request) : request;
+      const run = toNewRun(asked, body, { claim: claims.claimOf(request.kind), givenBytes });
+      if (parent) run.startedBy ??= parent.startedBy;
+      const result = await create(withOwnBurst(run), body);
       if (request.parentRunId !== undefined) await withdrawOrphan(options, run, result);
       return result;
     },
@@ -204,18 +143,17 @@ function lockFor(serial: StartRequest['serial'], values: readonly (string | null
   return serial?.whenTaken === 'queue' && values.some(isRef) ? { ...serial, whenTaken: 'refuse' } : serial;
 }
 
+function withMarksOf(parent: RunRow, request: StartRequest): StartRequest {
+  return { ...request, attributes: { ...inheritedMarks(parent), ...request.attributes } };
+}
+
 /** A burst is of one owner: the run it becomes, with the input that came last, is shown to who has started it. */
 function withOwnBurst(run: NewRun): NewRun {
   const { timing, startedBy = null } = run;
+  if (!timing?.debounce) return run;
   const { client = null, user = null } = startedByOf({ startedBy }) ?? {};
-  if (!timing?.debounce || client === null) return run;
+  if (client === null) return run;
   const { debounce } = timing;
   const key = `${JSON.stringify([client, user?.id ?? null])} ${debounce.key}`;
   return { ...run, timing: { ...timing, debounce: { ...debounce, key } } };
-}
-
-function shuttingDown(): BoxError {
-  const message =
-    'The box is shutting down and takes no more starts. Send it again: to another replica, or in a moment.';
-  return new BoxError('shutting_down', message, { details: { retryAfter: 1 } });
 }

@@ -85,14 +85,21 @@ const LOADERS: Record<SqliteDriver, () => Promise<Open>> = {
 
 function toFacade(native: NativeDatabase): SqliteDatabase {
   const prepare = <Row>(sql: string): SqliteStatement<Row> => {
-    // A journal has more than a hundred, and most lives of a process use a few of them.
-    let parsed: SqliteStatement<Row> | undefined;
-    const parse = (): SqliteStatement<Row> => (parsed = native.prepare(sql) as SqliteStatement<Row>);
-    return {
-      run: (...params) => (parsed ?? parse()).run(...params),
-      get: (...params) => (parsed ?? parse()).get(...params),
-      all: (...params) => (parsed ?? parse()).all(...params),
+    // A journal has more than a hundred, and most lives of a process use a few of them. Once parsed the driver's own
+    // methods stand here: passing parameters on took a twentieth of the time of a run of one step.
+    const parse = (): SqliteStatement<Row> => {
+      const parsed = native.prepare(sql) as SqliteStatement<Row>;
+      statement.run = parsed.run.bind(parsed);
+      statement.get = parsed.get.bind(parsed);
+      statement.all = parsed.all.bind(parsed);
+      return parsed;
     };
+    const statement: SqliteStatement<Row> = {
+      run: (...params) => parse().run(...params),
+      get: (...params) => parse().get(...params),
+      all: (...params) => parse().all(...params),
+    };
+    return statement;
   };
   const begin = prepare('begin immediate');
   const commit = prepare('commit');
