@@ -361,6 +361,16 @@ export const MIGRATIONS: ((schema: string) => string | Migration)[] = [
       and (old.waiting_for is null or old.waiting_for not like '{"type":"code","code":%'))
     execute function ${schema}.note_code();
   `,
+  (schema: string): Migration => ({
+    change: '',
+    // A run that completes is not in it, so that it costs no more to write.
+    indexes: [
+      [
+        'runs_by_name_state',
+        `${schema}.runs (name, status, run_id) where status in ('blocked', 'failed', 'cancelled')`,
+      ],
+    ],
+  }),
 ];
 
 /** The schema this build works on. */

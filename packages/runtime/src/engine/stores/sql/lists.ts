@@ -2,7 +2,7 @@ import { ASKED_BY, CHARGED_TO } from '../../box-marks.ts';
 import { LISTED_BYTES } from '../../journal/reading.ts';
 import type { BriefRun, CutMember, RunFilter, RunTally } from '../../journal/reading.ts';
 import type { RunStatus } from '../../journal/run.ts';
-import { FREE, inState } from './queries.ts';
+import { FREE, inState, inStateOfName } from './queries.ts';
 import { RUN_COLUMNS, RUN_SELECT, toRunRow, toSelect } from './rows.ts';
 import type { StoredRow } from './rows.ts';
 import type { Statement } from './statements.ts';
@@ -115,6 +115,8 @@ function conditionsOf(tables: Tables, filter: RunFilter, before?: string): Condi
   if (filter.kind === 'agent') add(`kind = 'agent'`);
   if (filter.trigger !== undefined && filter.trigger !== 'api') add(`trigger <> 'api'`);
   if (filter.status !== undefined) add(STATUS_CONDITIONS[filter.status](runs));
+  const ofName = filter.name !== undefined && filter.status !== undefined && inStateOfName(filter.status);
+  if (ofName) add(ofName);
   if (filter.attribute) addAttribute(add, filter.attribute);
   if (filter.attribute && isIndexed) {
     const keys = markKeys(filter.attribute);

@@ -46,7 +46,12 @@ const FILTERS: [string, RunFilter, RegExp][] = [
   ['client', { client: 'shop' }, /runs_by_client/],
   ['user', { user: 'ada' }, /runs_by_user/],
   ['time', { from: 1_700_000_000_000, to: 1_700_000_100_000 }, /pkey/],
-  ['name and status', { name: 'name-7', status: 'failed' }, /runs_by_state|runs_by_name/],
+  ...(['blocked', 'failed', 'cancelled'] as const).map((status): [string, RunFilter, RegExp] => [
+    `name and status ${status}`,
+    { name: 'name-7', status },
+    /runs_by_name_state/,
+  ]),
+  ['name and status waiting', { name: 'name-7', status: 'waiting' }, /runs_by_state|runs_by_name/],
 ];
 const WHERE_ENDED = endedQuery('runs', true);
 const ENDED = [10_000, 10_000, 'ffff', 200];
@@ -117,6 +122,7 @@ describeWhen(realServers.database, 'Postgres', (server) => {
     await sql.exec(`
       insert into journal.runs (${COLUMNS})
       select ${values(`lpad(to_hex(n), 8, '0')`)} from generate_series(1, ${ROWS}) as n;
+      update journal.runs set status = (array['blocked', 'failed', 'cancelled'])[1 + created_at % 3] where created_at % 41 = 0;
       analyze journal.runs;`);
   });
   afterAll(async () => {

@@ -323,6 +323,10 @@ const MIGRATIONS = [
       from notice_topics where topic = 'run.waiting_for_code';
   end;
   `,
+  `
+  -- A run that completes is not in it, so that it costs no more to write.
+  create index runs_by_name_state on runs (name, status, run_id) where status in ('blocked', 'failed', 'cancelled');
+  `,
 ];
 
 /** The schema this build works on. */
