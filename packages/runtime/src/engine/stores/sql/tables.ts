@@ -31,6 +31,11 @@ export interface StarterColumns {
   user: string;
 }
 
+/** Whether the tables are in a schema of Postgres. `table`: the name of one of them. */
+export function isPostgres(table: string): boolean {
+  return table.includes('.');
+}
+
 export function starterColumns({ runs }: Tables): StarterColumns {
   const [, schema] = runs.split('.').toReversed();
   if (!schema) return { client: `json_extract(started_by, '$.client')`, user: `json_extract(started_by, '$.user.id')` };
