@@ -3,7 +3,9 @@ import { startOrAnew, toStartCall, toStartKey, toWaitCall } from './engine/primi
 import { currentContext } from './engine/context.ts';
 import type { EngineContext } from './engine/context.ts';
 import type { AgentMessage, StartedTurn } from './engine/handle.ts';
-import { digestOf, encode } from './engine/serialize.ts';
+import { digestOf } from './engine/serialize.ts';
+import { encodeGiven } from './engine/values/given.ts';
+import { TURN_BYTES } from './engine/values/size.ts';
 import { parseWith, toJsonSchema } from './schema/schema.ts';
 import type { AnySchema, OutputOf } from './schema/schema.ts';
 import type { AgentRegister } from './register.ts';
@@ -118,7 +120,7 @@ async function sendFromBody(
   const { ambient, run: parent } = execution;
   const name = `agent ${message.agent}`;
   const { agent: _named, ...input } = message;
-  const start = toStartCall(name, input, async ({ idempotencyKey }) => {
+  const start = toStartCall(execution, { name, input }, async ({ idempotencyKey }) => {
     const asked = await withSchema();
     return startOrAnew(execution, idempotencyKey, (key) => ambient.startTurn(asked, { parent, idempotencyKey: key }));
   });
@@ -132,7 +134,8 @@ async function sendFromStep(
   { message, writable }: Sending,
 ): Promise<Answered> {
   const { ambient, run: parent } = context.execution;
-  const idempotencyKey = toStartKey(context, `agent ${message.agent}:${digestOf(encode(message, 'message'))}`);
+  const said = digestOf(encodeGiven(message, 'message', TURN_BYTES));
+  const idempotencyKey = toStartKey(context, `agent ${message.agent}:${said}`);
   const pump = writable ? createTextPump(writable) : undefined;
   try {
     const reading = pump ? { onText: pump.push } : {};

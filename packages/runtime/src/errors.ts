@@ -188,6 +188,11 @@ export function findBoxError(thrown: unknown): BoxError | undefined {
   return error instanceof BoxError ? error : undefined;
 }
 
+/** Whether what failed so may have happened: whoever was to do it has not answered. */
+export function isOutcomeUnknown(thrown: unknown): boolean {
+  return (findBoxError(thrown) as { isOutcomeUnknown?: true } | undefined)?.isOutcomeUnknown === true;
+}
+
 export function idempotencyConflict(key = ''): BoxError {
   return new BoxError('idempotency_conflict', `The Idempotency-Key "${key}" has been used with another body.`);
 }

@@ -138,7 +138,7 @@ describe('a value that is too large for the journal', () => {
     const run = await runWorkflow(box, 'work', { text: 'small' });
     expect(run).toMatchObject({
       status: 'failed',
-      error: { code: 'result_too_large', message: expect.stringContaining('5000003 bytes') as string },
+      error: { code: 'result_too_large', message: expect.stringContaining('more than 1048576 bytes') as string },
     });
   });
 });

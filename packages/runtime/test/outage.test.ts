@@ -149,7 +149,10 @@ describeOnJournals('more starts than the store takes in its time', (openJournal)
       expect([refused.status, refused.headers.get('retry-after')]).toStrictEqual([503, '1']);
       expect(await refused.json()).toMatchObject({
         code: 'store_unavailable',
-        message: expect.stringMatching(/did not answer "create" within 0\.3 seconds\. Try again/),
+        message: expect.stringMatching(
+          /did not answer "create" within 0\.3 seconds\. Try again\. The start may have been made .*this Idempotency-Key/,
+        ),
+        details: { mayHaveStarted: true },
       });
     }
     isHeld = false;
@@ -160,6 +163,43 @@ describeOnJournals('more starts than the store takes in its time', (openJournal)
     for (const runId of ids) expect(await finish(box, runId)).toMatchObject({ output: 'done' });
     const { body } = await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?limit=100');
     expect(body.items.map(({ runId }) => runId).toSorted()).toStrictEqual(ids.toSorted());
+  });
+});
+
+describeOnJournals('a start that the store answers too late', (openJournal) => {
+  test.each([
+    ['without a key, says under which id it may be found', {}, /look for run "[\w-]+" before it is sent again/],
+    ['with a key, is found by it', { 'idempotency-key': 'k' }, /with this Idempotency-Key finds it/],
+    ['that may wait, says nothing of an id', { 'x-svc-delay': '1s' }, /look among its runs before it is sent again/],
+  ])('%s', async (_name, headers, says) => {
+    let open = (): void => {};
+    const held = new Promise<void>((resolve) => (open = resolve));
+    const journal = wrapJournal(await openJournal(), async (name, pass) => {
+      if (name === 'create') await held;
+      return pass();
+    });
+    const engine: object = { callMs: 300 };
+    const box = await boxes.open({
+      workflows: { gated: { run: async () => 'done' } },
+      journal,
+      options: { exclusive: journal.adapter === 'sqlite', engine },
+    });
+    const send = () =>
+      box.request('/api/workflows/gated/start', json({}, { headers: headers as Record<string, string> }));
+    const refused = (await (await send()).json()) as { message: string; details: { runId?: string } };
+    expect(refused).toMatchObject({ code: 'store_unavailable', details: { mayHaveStarted: true } });
+    expect(refused.message).toMatch(says);
+    open();
+    const list = async () => (await call<{ items: { runId: string }[] }>(box, 'GET /api/runs')).body.items;
+    await until(async () => (await list()).length === 1);
+    const [run] = await list();
+    expect(refused.details.runId).toBe('x-svc-delay' in headers ? undefined : run?.runId);
+    const again = (await (await send()).json()) as { runId?: string };
+    const isKeyed = 'idempotency-key' in headers;
+    expect([again.runId === run?.runId, (await list()).length]).toStrictEqual([
+      isKeyed,
+      isKeyed || 'x-svc-delay' in headers ? 1 : 2,
+    ]);
   });
 });
 

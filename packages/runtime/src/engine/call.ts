@@ -4,12 +4,18 @@ import type { JournalRecord, StepKind } from './journal/record.ts';
 import type { Spent } from './journal/run.ts';
 
 /** What a primitive asks of the run: who is called, with what, and what to do when it is not in the journal. */
-export interface CallRequest {
+export interface CallRequest extends Arguments {
   kind: StepKind;
   stepId: string;
-  /** Encoded arguments; replay compares their digest. */
-  input: string;
   action: Action;
+}
+
+/** What a call is made with. */
+export interface Arguments {
+  /** Encoded; replay compares their digest. */
+  input: string;
+  /** They are far too large, and were not written: the call is refused for that. */
+  unwritten?: { digest: string; refused: Error };
 }
 
 /** What a primitive does when its answer is not in the journal: run something, or wait for one of three things. */

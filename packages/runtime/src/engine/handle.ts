@@ -1,4 +1,4 @@
-import type { CallRequest, HookRequest, ListedBeside, OpenHook } from './call.ts';
+import type { Arguments, CallRequest, HookRequest, ListedBeside, OpenHook } from './call.ts';
 import type { EventReceipt, EventRequest } from './events.ts';
 import type { Chunk, NewChunk } from './journal/chunks.ts';
 import type { HookRow } from './journal/hooks.ts';
@@ -258,6 +258,8 @@ export interface RunHandle {
   readonly hasLeft: boolean;
   /** Fails the body, as if it had thrown the error. False: the run has left. */
   crash(error: unknown): boolean;
+  /** What the next call of the body is made with: to be asked right before it. Arguments that may be large. */
+  write(given: { value: unknown; stepId: string; root: string }): Arguments;
   /** The one way in for every primitive. Resolves with the recorded answer. */
   invoke(request: CallRequest): Promise<unknown>;
   /** Awaits work of the platform that is no call: the run neither goes on nor parks meanwhile. */

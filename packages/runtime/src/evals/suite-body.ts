@@ -99,7 +99,7 @@ async function runSample(execution: RunHandle, { work, ref, target }: Sampled): 
   const { position, sample } = ref;
   let started: StartedSample | undefined;
   try {
-    const start = toStartCall(target, { position, sample }, ({ idempotencyKey }) =>
+    const start = toStartCall(execution, { name: target, input: { position, sample } }, ({ idempotencyKey }) =>
       startOrAnew(
         execution,
         idempotencyKey,

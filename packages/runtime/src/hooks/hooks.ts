@@ -9,7 +9,7 @@ import type { HookEvent, HookRow } from '../engine/journal/hooks.ts';
 import { decode, encode } from '../engine/serialize.ts';
 import { digestOfValue } from '../engine/values/digest.ts';
 import { askAnswer } from '../engine/values/instances.ts';
-import { boundGiven } from '../engine/values/size.ts';
+import { encodeGiven } from '../engine/values/given.ts';
 import { fromAnswer } from '../engine/values/webhook-answer.ts';
 import type { StoredAnswer } from '../engine/values/webhook-answer.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
@@ -80,7 +80,7 @@ export function createHooks(options: HooksOptions): Hooks {
       await find(token, ({ kind }) => kind === 'webhook');
     },
     async resumeFromCode(token, payload) {
-      boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' });
+      encodeGiven(payload, 'payload');
       await find(token, ({ kind }) => kind === 'hook');
       await resumeOnce(engine, token, payload);
     },

@@ -10,7 +10,7 @@ import type { ResumeResult } from '../engine/journal/hooks.ts';
 import { isStoreDown } from '../engine/persist.ts';
 import { decode, encode } from '../engine/serialize.ts';
 import { digestOfValue } from '../engine/values/digest.ts';
-import { boundGiven } from '../engine/values/size.ts';
+import { encodeGiven } from '../engine/values/given.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
 import { toIso } from '../json-value.ts';
 import type { Log } from '../log.ts';
@@ -113,7 +113,7 @@ export function createHookSignals({ journal, engine, log }: HookSignalsOptions):
 
   return {
     async signal(token, payload, { waitFor = HOUR_MS, idempotencyKey, start } = {}) {
-      const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' });
+      const text = encodeGiven(payload, 'payload');
       const ms = toWait(waitFor);
       if (token === '' || token.length > MOST_TOKEN)
         throw new BoxError('invalid_request', `The token of a hook has 1 to ${MOST_TOKEN} characters.`);

@@ -1,8 +1,7 @@
 import type { ScheduleDeclaration } from '../definitions/workflow-settings.ts';
 import { nextFire } from '../definitions/cron.ts';
 import type { DeclaredSchedule } from '../engine/journal/schedules.ts';
-import { encode } from '../engine/serialize.ts';
-import { boundGiven } from '../engine/values/size.ts';
+import { encodeGiven } from '../engine/values/given.ts';
 
 /** A timer the journal has for a workflow, also one that is declared no more. */
 export interface KnownTimer extends Pick<DeclaredSchedule, 'id' | 'cron' | 'timeZone' | 'input'> {
@@ -25,7 +24,7 @@ export function toDeclared(
       name,
       cron,
       timeZone,
-      input: boundGiven(encode(input, 'input'), { value: input, what: 'input' }),
+      input: encodeGiven(input, 'input'),
       nextAt: nextFire(cron, timeZone, now),
       codeHash,
     },

@@ -89,6 +89,32 @@ function describeFiring(createPlace: () => Promise<() => Promise<Journal>>): voi
     expect(await journal.schedules.find('w@599')).toMatchObject({ nextAt: null, lastError: null });
   });
 
+  test('with large inputs are taken a few at a time, and all are fired in one look', async () => {
+    const journal = await (await createPlace())();
+    const { schedules } = journal;
+    const count = 40;
+    const input = `2"${'x'.repeat(1_048_576)}"`;
+    const timer = { name: 'w', cron: null, timeZone: null, input, nextAt: Date.now() - 1, digest: 'd' };
+    for (let n = 0; n < count; n++) await schedules.make({ id: `w@${n}`, ...timer });
+    let held = 0;
+    let most = 0;
+    const takeDue: typeof schedules.takeDue = async (...how) => {
+      const taken = await schedules.takeDue(...how);
+      held += taken.length;
+      most = Math.max(most, held);
+      return taken;
+    };
+    const advance: typeof schedules.advance = async (...moved) => {
+      held -= 1;
+      return schedules.advance(...moved);
+    };
+    const start = vi.fn<StartJob>(async (_name, _input, { idempotencyKey: key }) => ({ runId: key }));
+    await createReplica({ ...journal, schedules: { ...schedules, takeDue, advance } }, start).fireDue();
+    expect(start).toHaveBeenCalledTimes(count);
+    // Four batches of 4 MiB each, and of what goes over that.
+    expect(most).toBeLessThanOrEqual(20);
+  });
+
   test.each(['workflow_busy', 'store_unavailable'] as const)('that fire once come back after %s', async (code) => {
     const journal = await (await createPlace())();
     await arm(journal, 'w@x', Date.now() - 1);

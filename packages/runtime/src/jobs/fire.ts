@@ -46,6 +46,8 @@ export interface Fired {
 const OF_OTHER_CODE: readonly string[] = ['workflow_not_found', 'workflow_compile_failed', 'workflow_input_invalid'];
 
 const FIRE_BATCH = 250;
+/** Bytes of their inputs after which a batch takes no more: it holds them until they are started. */
+const FIRE_BYTES = 4_194_304;
 /** Batches whose starts are under way at once: the next is taken meanwhile, and their commits are shared. */
 const MOST_BATCHES = 4;
 /** For so long one that was taken is left to whoever took it, who may die before it has started anything. */
@@ -138,10 +140,11 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
     const underWay = new Set<Promise<void>>();
     const failures: unknown[] = [];
     const note = (error: unknown): void => void failures.push(error);
+    let most = FIRE_BATCH;
     for (let isMore = true; isMore && failures.length === 0;) {
       if (underWay.size >= MOST_BATCHES) await Promise.race(underWay);
       const taking = schedules
-        .takeDue(FIRE_BATCH, HOLD_MS, [...passed.keys()])
+        .takeDue(most, HOLD_MS, [...passed.keys()], FIRE_BYTES)
         .catch((error: unknown) => (note(error), []));
       last = taking;
       const taken = await taking;
@@ -149,7 +152,10 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
         .catch(note)
         .finally(() => underWay.delete(firing));
       underWay.add(firing);
-      isMore = taken.length === FIRE_BATCH;
+      const isLarge = bytesOf(taken) >= FIRE_BYTES;
+      isMore = isLarge || taken.length === most;
+      // SQLite reads a row to its end to know whether it is due: of large ones no more are looked at than are taken.
+      most = isLarge ? taken.length : Math.min(most * 2, FIRE_BATCH);
     }
     await Promise.all(underWay);
     if (failures.length > 0) throw failures[0];
@@ -169,6 +175,10 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
 }
 
 // --- internal ---
+
+function bytesOf(taken: readonly Schedule[]): number {
+  return taken.reduce((sum, { input }) => sum + Buffer.byteLength(input), 0);
+}
 
 /** Something that may well be over the next time: the workflow does not load, a run is in its way, the store is away. */
 function isPassing(error: unknown): boolean {

@@ -3,7 +3,7 @@ import type { ScheduleRequest } from '../engine/handle.ts';
 import type { MadeSchedule } from '../engine/journal/schedules.ts';
 import { digestOf, encode } from '../engine/serialize.ts';
 import { listModelCallers, startedByOf } from '../engine/started-by.ts';
-import { boundGiven } from '../engine/values/size.ts';
+import { encodeGiven } from '../engine/values/given.ts';
 import { nextFire } from '../definitions/cron.ts';
 import { toArmedBy } from './armed-by.ts';
 
@@ -14,7 +14,7 @@ export function toMadeSchedule({ name, input, when, id, by }: ScheduleRequest, n
   const given = ['cron', 'at', 'in'].filter((key) => when[key as keyof typeof when] !== undefined);
   if (given.length !== 1) throw new TypeError('A timer has exactly one of "cron", "at" and "in".');
   const { cron = null, timeZone = null } = when;
-  const text = boundGiven(encode(input, 'input'), { value: input, what: 'input' });
+  const text = encodeGiven(input, 'input');
   return {
     id: `${name}@${id}`,
     name,

@@ -42,7 +42,12 @@ export function toStoreError(error: unknown): unknown {
   const { code = '', severity } = error as Partial<SqlError>;
   if (code === '53100') return new BoxError('store_full', DISK_FULL, { cause: error });
   const isDown = severity === undefined ? isConnectionLost(error, code) : GOING_DOWN.test(code);
-  return isDown ? storeUnavailable(UNREACHABLE, error) : error;
+  if (!isDown) return error;
+  const down = storeUnavailable(UNREACHABLE, error);
+  // A statement was sent, and nobody knows how far it came.
+  return severity === undefined && !NOT_SENT.has(code)
+    ? Object.assign(down, { isOutcomeUnknown: true as const })
+    : down;
 }
 
 /**
@@ -63,6 +68,7 @@ export function parseInt8(text: string): number | string {
 // --- internal ---
 
 const UNREACHABLE = 'The database cannot be reached. Try again in a moment; GET /health says how it is.';
+const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 const DISK_FULL = 'The disk of the database is full, so nothing new can be stored. Free some space on it.';
 
 // Lost connections, a server that shuts down or starts up, and one that has no connection or memory left.

@@ -17,11 +17,11 @@ import type { ManyChildStarted } from '../engine/primitives/child-workflow.ts';
 import { callStep } from '../engine/primitives/step.ts';
 import type { StepOptions } from '../engine/primitives/step.ts';
 import { sleep } from '../engine/primitives/sleep.ts';
-import { decode, encode } from '../engine/serialize.ts';
+import { decode } from '../engine/serialize.ts';
 import { startedByOf } from '../engine/started-by.ts';
 import type { StartedBy } from '../engine/started-by.ts';
 import { digestOfValue } from '../engine/values/digest.ts';
-import { boundGiven } from '../engine/values/size.ts';
+import { encodeGiven } from '../engine/values/given.ts';
 import type { RunRow } from '../engine/journal/run.ts';
 import { inheritedMarks } from '../engine/worker/new-run.ts';
 import { BoxError, idempotencyConflict } from '../errors.ts';
@@ -79,7 +79,7 @@ export function createNamedEvents({ catalog, engine, journal, isArmed, guardrail
       { event: name, carrier: EVENT_RUN, starts: workflows },
       event.payload,
     );
-    const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload', limit: MOST_BYTES });
+    const text = encodeGiven(payload, 'payload', MOST_BYTES);
     // The store's clock, as it is what the waits were made by.
     const id = event.id ?? randomUUID();
     const input: Kept = { ...event, id, payload, sentAt: await journal.now() };

@@ -17,6 +17,7 @@ import { flowOf, startFlow } from './flow.ts';
 import { judgeStart } from './judge-start.ts';
 import type { StartGuardrails } from './judge-start.ts';
 import { definitionOf, notArmed } from './refusals.ts';
+import { orUnknown } from './unknown-start.ts';
 import { readStartHow, toClosePolicy } from './start-options.ts';
 
 export interface StartOptions extends ChildStartHow {
@@ -85,7 +86,8 @@ export function createWorkflowStarts(options: WorkflowStartsOptions): WorkflowSt
       return start !== undefined && isOwn('run' in start ? start.run : start.queued);
     };
     const flow = flowOf(name, withoutQueue(workflow, trigger), value, choices);
-    const begin = (more: Partial<StartRequest>) => engine.start({ ...request, ...more });
+    const begin = (more: Partial<StartRequest>) =>
+      orUnknown({ ...request, ...more }, key, (start) => engine.start(start));
     return async () => {
       const result = await startFlow({ engine, isOwn, isOwnStart }, flow, begin);
       return toAnswer(name, result, { now: engine.clock.now(), idempotencyKey: key, id: how.id, isOwn });

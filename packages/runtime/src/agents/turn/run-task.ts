@@ -55,12 +55,16 @@ async function waitForEnd({ execution }: ToolTurn, call: ToolCall, task: Task): 
   const { ambient, run: parent } = execution;
   const name = `agent ${task.agent}`;
   const { agent, message } = task;
-  const start = toStartCall(name, { message }, async ({ idempotencyKey }): Promise<StartedTask> => {
-    const started = await startOrAnew(execution, idempotencyKey, (key) =>
-      ambient.startTurn({ agent, message }, { parent, idempotencyKey: key, callId: call.id }),
-    );
-    return { ...started, answer: 'apart' };
-  });
+  const start = toStartCall(
+    execution,
+    { name, input: { message } },
+    async ({ idempotencyKey }): Promise<StartedTask> => {
+      const started = await startOrAnew(execution, idempotencyKey, (key) =>
+        ambient.startTurn({ agent, message }, { parent, idempotencyKey: key, callId: call.id }),
+      );
+      return { ...started, answer: 'apart' };
+    },
+  );
   // What a start is refused for is said by the box.
   let isRecorded = true;
   try {

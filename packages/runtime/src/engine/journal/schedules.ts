@@ -79,9 +79,10 @@ export interface ScheduleStore {
   remove(id: string): Promise<boolean>;
   /**
    * Takes those that are not paused and due, earliest first, for so long: until then, `giveBack` or `advance`, no other process
-   * gets them. `passed`: ids that are left to others.
+   * gets them. `passed`: ids that are left to others. None is taken behind those whose inputs have `mostBytes` together, as they
+   * are stored: so it is at least one, whatever its input.
    */
-  takeDue(limit: number, holdMs: number, passed?: readonly string[]): Promise<Schedule[]>;
+  takeDue(limit: number, holdMs: number, passed?: readonly string[], mostBytes?: number): Promise<Schedule[]>;
   /** Those that still are due at `expected` are due for others at once; `error`, as codec text, is why it has not fired yet. */
   giveBack(left: readonly LeftSchedule[]): Promise<void>;
   /**

@@ -9,6 +9,8 @@ import type { RunRow } from '../journal/run.ts';
 import { isStoreDown, persist } from '../persist.ts';
 import { startedByOf } from '../started-by.ts';
 import { digestOf, encode } from '../serialize.ts';
+import { encodeGiven } from '../values/given.ts';
+import { LARGE_BYTES } from '../values/size.ts';
 import { holdsSignal } from '../values/unread.ts';
 import { ONCE } from './step.ts';
 
@@ -60,11 +62,16 @@ export async function startWorkflowAndWait(name: string, input: unknown, how: Ch
 }
 
 /** The call that starts a run below this one: once, as its answer is recorded. */
-export function toStartCall(name: string, input: unknown, start: (attempt: Attempt) => Promise<unknown>): CallRequest {
+export function toStartCall(
+  execution: RunHandle,
+  { name, input }: { name: string; input: unknown },
+  start: (attempt: Attempt) => Promise<unknown>,
+): CallRequest {
   // Attempted once, as what a start is refused for stays; but a store that is down is no answer to the body.
   const run: RunAction['run'] = (attempt) => persist(() => start(attempt), START_MS, isStoreDown);
   const action: RunAction = { type: 'run', name: `start ${name}`, policy: ONCE, run };
-  return { kind: 'child', stepId: `start ${name}`, input: encode(input, ''), action };
+  const stepId = `start ${name}`;
+  return { kind: 'child', stepId, ...execution.write({ value: input, stepId, root: '' }), action };
 }
 
 /** The call that answers the output of another run, or with `leavesOutput` undefined once that has completed. */
@@ -168,7 +175,7 @@ function startCall(execution: RunHandle, { name, input, how }: Start): CallReque
   const { isSpread: _, ...options } = how;
   // A start with none is recorded as ever.
   const given = Object.keys(options).length > 0 ? { name, input, options } : { name, input };
-  return toStartCall(name, given, ({ idempotencyKey }) =>
+  return toStartCall(execution, { name, input: given }, ({ idempotencyKey }) =>
     startChild(execution, { name, input, how }, { parentRunId: parent.runId, idempotencyKey }),
   );
 }
@@ -187,6 +194,6 @@ interface Named {
 
 function startFrom(context: StepContext, { name, input, how }: Start): Promise<StartedWorkflow> {
   const { execution } = context;
-  const idempotencyKey = toStartKey(context, `${name}:${digestOf(encode(input, 'input'))}`);
+  const idempotencyKey = toStartKey(context, `${name}:${digestOf(encodeGiven(input, 'input', LARGE_BYTES))}`);
   return startChild(execution, { name, input, how }, { parentRunId: execution.run.runId, idempotencyKey });
 }

@@ -7,6 +7,8 @@ import type { RunHandle } from '../handle.ts';
 import { isStoreDown, persist } from '../persist.ts';
 import { digestOf, encode } from '../serialize.ts';
 import { startedByOf } from '../started-by.ts';
+import { encodeGiven } from '../values/given.ts';
+import { isSurelyLarger } from '../values/size.ts';
 import { toStartKey } from './child-workflow.ts';
 import { awaitEvent, bodyOf } from './hook.ts';
 import { ONCE } from './step.ts';
@@ -28,7 +30,7 @@ export async function waitForEvent<T>(
 ): Promise<SentEvent<T> | undefined> {
   const execution = bodyOf('svc.events.wait');
   requireName(name);
-  if (match !== undefined && encode(match, 'match').length > MOST_MATCH)
+  if (match !== undefined && (isSurelyLarger(match, MOST_MATCH) || encode(match, 'match').length > MOST_MATCH))
     throw new TypeError(`"match" of svc.events.wait() may have ${MOST_MATCH} characters.`);
   if (holdsCollection(match))
     throw new TypeError('"match" of svc.events.wait() may hold no Map and no Set: an event has members.');
@@ -57,15 +59,18 @@ export function sendEvent(name: string, payload: unknown, { id }: EventSendOptio
   if (!context) throw new Error('svc.events.send() works in a workflow, a step or a tool.');
   requireName(name);
   const { execution } = context;
-  const text = encode(payload, 'payload');
-  if (context.kind === 'step')
-    return send(execution, { name, payload, id: id ?? toStartKey(context, `event ${name}:${digestOf(text)}`) });
+  if (context.kind === 'step') {
+    const what = `event ${name}:${digestOf(encodeGiven(payload, 'payload'))}`;
+    return send(execution, { name, payload, id: id ?? toStartKey(context, what) });
+  }
   const run: RunAction['run'] = ({ idempotencyKey }) =>
     persist(() => send(execution, { name, payload, id: id ?? idempotencyKey }), SEND_MS, isStoreDown);
+  const stepId = `send ${name}`;
+  const value = { name, payload, ...(id === undefined ? {} : { id }) };
   const call: CallRequest = {
     kind: 'child',
-    stepId: `send ${name}`,
-    input: encode({ name, payload, ...(id === undefined ? {} : { id }) }, ''),
+    stepId,
+    ...execution.write({ value, stepId, root: '' }),
     action: { type: 'run', name: `send ${name}`, policy: ONCE, run },
   };
   return execution.invoke(call) as Promise<EventReceipt>;

@@ -1,7 +1,7 @@
 import type { RetryPolicy } from '../call.ts';
 import { currentContext } from '../context.ts';
 import { LONGEST_WAIT_MS, parseDuration } from '../duration.ts';
-import { decode, encode } from '../serialize.ts';
+import { decode } from '../serialize.ts';
 import { findClosure, keepClosure, registerStep } from '../values/steps.ts';
 import type { StepFactory } from '../values/registry.ts';
 import { listUnread, readAll } from '../values/unread.ts';
@@ -45,7 +45,8 @@ export function callStep(
   const name = nameOf(id);
   const self = isStateless(thisArg) ? undefined : stateOf(thisArg);
   const given = self === undefined ? { args } : { args, this: self };
-  const input = encode(closure === undefined ? given : { ...given, closure }, name);
+  const all = closure === undefined ? given : { ...given, closure };
+  const written = context.execution.write({ value: all, stepId: id, root: name });
   /** A step has what was recorded, not the body's own objects: on a replay these would not have changed. */
   const runRecorded = (text: string): unknown => {
     const recorded = decode(text) as { args: unknown[]; this?: object; closure?: object };
@@ -56,14 +57,14 @@ export function callStep(
   return context.execution.invoke({
     kind: 'step',
     stepId: id,
-    input,
+    ...written,
     action: {
       type: 'run',
       name,
       policy: policyOf(name, fn),
       run() {
         const isPlain = self === undefined && closure === undefined && args.every(isPrimitive);
-        return isPlain ? (Reflect.apply(made, thisArg, args) as unknown) : runRecorded(input);
+        return isPlain ? (Reflect.apply(made, thisArg, args) as unknown) : runRecorded(written.input);
       },
       withInput: (text) => () => runRecorded(text),
       settle(value) {

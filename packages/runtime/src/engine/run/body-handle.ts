@@ -1,10 +1,11 @@
 import type { Body } from '../body.ts';
-import type { CallRequest, HookRequest, ListedBeside, OpenHook } from '../call.ts';
+import type { Arguments, CallRequest, HookRequest, ListedBeside, OpenHook } from '../call.ts';
 import { Callbacks } from '../callbacks.ts';
 import { FatalError } from '../errors.ts';
 import type { Ambient, Changes, RunHandle, World } from '../handle.ts';
 import type { NewChunk } from '../journal/chunks.ts';
 import type { RunRow } from '../journal/run.ts';
+import type { GivenArguments } from './arguments.ts';
 import type { Calls } from './calls.ts';
 import type { Cancelling } from './cancelling.ts';
 import type { Children } from './children.ts';
@@ -60,6 +61,10 @@ export class BodyHandle implements RunHandle {
     if (this.hasLeft) return false;
     this.#options.events.onCrash(error);
     return true;
+  }
+
+  write(given: GivenArguments): Arguments {
+    return this.#options.calls.write(given);
   }
 
   invoke(request: CallRequest): Promise<unknown> {

@@ -1,6 +1,16 @@
-import type { HookRequest } from '../call.ts';
+import type { CallRecord, HookRequest } from '../call.ts';
 import { encode } from '../serialize.ts';
-import { boundGiven, FRAME_BYTES, GIVEN_BYTES, sizeOf } from '../values/size.ts';
+import { boundGiven, FRAME_BYTES, GIVEN_BYTES, isSurelyLarger, sizeOf, tooLargeGiven } from '../values/size.ts';
+
+/**
+ * Throws before it is written what `boundHook` throws of a hook that is far too large. One that was recorded before there
+ * was a limit is no shorter than its record.
+ */
+export function boundUnwritten({ kind, detail }: HookRequest, recorded: CallRecord | undefined): void {
+  const limit = Math.max(GIVEN_BYTES + FRAME_BYTES, recorded?.input?.length ?? 0);
+  if (!isSurelyLarger(detail, limit)) return;
+  throw tooLargeGiven({ value: detail, what: `metadata of the ${kind}`, root: toRoot(kind), limit: GIVEN_BYTES });
+}
 
 /**
  * Throws where the hook is made, on a replay too, if it is too large or its token is no name: it is no call of the run, and
@@ -11,12 +21,16 @@ export function boundHook({ kind, detail, token }: HookRequest, input: string): 
   if (fault) throw new TypeError(`The token of createHook() is ${fault}. ${TOKEN_RULE}`);
   const limit = GIVEN_BYTES + FRAME_BYTES;
   if (sizeOf(input, limit) <= limit) return;
-  const what = kind === 'hook' ? 'metadata' : kind;
+  const what = toRoot(kind);
   boundGiven(encode(detail, what), { value: detail, what: `metadata of the ${kind}`, root: what });
   boundGiven(input, { value: detail, what: kind, limit });
 }
 
 // --- internal ---
+
+function toRoot(kind: HookRequest['kind']): string {
+  return kind === 'hook' ? 'metadata' : kind;
+}
 
 /** More does not fit an index of PostgreSQL. */
 const TOKEN_CHARACTERS = 500;

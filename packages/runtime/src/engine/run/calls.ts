@@ -1,4 +1,5 @@
-import type { Call, CallHistory, CallRecord, CallRequest, HookRequest, ListedBeside, OpenHook } from '../call.ts';
+import type { Arguments, Call, CallHistory, CallRecord, CallRequest, HookRequest, ListedBeside } from '../call.ts';
+import type { OpenHook } from '../call.ts';
 import { firstOf, historyOf } from '../call.ts';
 import type { Body } from '../body.ts';
 import type { Append } from '../journal/appends.ts';
@@ -6,17 +7,18 @@ import type { JournalRecord } from '../journal/record.ts';
 import type { RunRow } from '../journal/run.ts';
 import { Answer } from './answer.ts';
 import { findCaller, mismatchOf, unreadable } from '../mismatch.ts';
-import { decode, decodeInert, digestOf, encode } from '../serialize.ts';
+import { decode, digestOf, encode } from '../serialize.ts';
 import { isRef } from '../values/large-ref.ts';
 import { withRegistry } from '../values/current-registry.ts';
-import { FRAME_BYTES, refusalOf, sizeOf } from '../values/size.ts';
 import { AbortingAnswer } from '../values/signals.ts';
 import type { Abort } from '../values/signal-ref.ts';
+import { mostOf, refusalOfCall, writeArguments } from './arguments.ts';
+import type { GivenArguments } from './arguments.ts';
 import type { Driver } from './driver.ts';
 import { findEdit, toEdited } from './edited-step.ts';
 import { compareCall } from './compare-call.ts';
 import { rejectCall } from './error-place.ts';
-import { boundHook } from './bound-hook.ts';
+import { boundHook, boundUnwritten } from './bound-hook.ts';
 import { LargeReads } from './large-reads.ts';
 import { encodeError } from './outcome.ts';
 import type { PartEvents } from './part-events.ts';
@@ -87,11 +89,16 @@ export class Calls {
     return this.#open.values();
   }
 
+  /** What the call that the body makes next is made with. */
+  write(given: GivenArguments): Arguments {
+    return writeArguments(given, this.#history.get(this.#count), mostOf(this.#options));
+  }
+
   /** The body makes a call. */
   invoke(request: CallRequest): Promise<unknown> {
     const { driver, events } = this.#options;
     const call = this.#count++;
-    const digest = digestOf(request.input);
+    const digest = request.unwritten?.digest ?? digestOf(request.input);
     const answered = driver.called?.(call, request);
     const history = this.#history.get(call);
     const edit = findEdit(history);
@@ -128,7 +135,7 @@ export class Calls {
     if (mismatch === 'unread') this.#compareOnceRead(entry, history as CallHistory);
     else if (mismatch) events.onMismatch(mismatch);
     else {
-      if (!history) this.#beginOrRefuse(entry);
+      if (!history) this.#beginOrRefuse(entry, request);
       else if (!history.answer) this.#fresh.push(entry);
       events.onChange();
     }
@@ -138,6 +145,7 @@ export class Calls {
   /** The body makes a hook. */
   openHook(request: HookRequest, beside?: ListedBeside): OpenHook {
     const { driver, recorder, events } = this.#options;
+    boundUnwritten(request, this.#history.get(this.#count)?.set);
     const input = encode(request, 'hook');
     const digest = digestOf(input);
     if (this.#history.get(this.#count)?.set?.digest !== digest) boundHook(request, input);
@@ -324,14 +332,10 @@ export class Calls {
   }
 
   /** A refusal is recorded without what it refuses, so it stays one whatever may be recorded later. */
-  #beginOrRefuse(call: Call): void {
-    const { run, driver, recorder } = this.#options;
-    const limit = driver.limits.givenBytes + FRAME_BYTES;
-    // What a turn calls itself is bounded where it comes from.
-    if (run.kind === 'agent' || sizeOf(call.input, limit) <= limit) return void this.#fresh.push(call);
-    const root = call.stepId.slice(call.stepId.lastIndexOf('#') + 1);
-    const given = { value: decodeInert(call.input), what: `call of ${root}`, root, limit };
-    const refused = refusalOf(call.input, given);
+  #beginOrRefuse(call: Call, { unwritten }: CallRequest): void {
+    const { driver, recorder } = this.#options;
+    const refused = unwritten?.refused ?? refusalOfCall(call, mostOf(this.#options));
+    if (!refused) return void this.#fresh.push(call);
     const fields = { event: 'failed' as const, startedAt: driver.clock.now(), error: encodeError(refused) };
     this.#deliveries.push(recorder.record({ ...call, input: null }, fields));
   }

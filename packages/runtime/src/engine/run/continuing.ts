@@ -3,8 +3,7 @@ import { runOutside } from '../context.ts';
 import type { Continuation } from '../journal/appends.ts';
 import type { HookWait } from '../journal/hooks.ts';
 import { ContinueAsNew } from '../primitives/continue-as-new.ts';
-import { encode } from '../serialize.ts';
-import { boundGiven } from '../values/size.ts';
+import { encodeGiven } from '../values/given.ts';
 import type { Result } from './outcome.ts';
 
 /** What the next run of the chain is to get. Undefined: the body has ended in another way. */
@@ -22,7 +21,7 @@ export async function toContinuation(
   // A schema may do what a body may not.
   const checked = next.check ? await runOutside(() => next.check?.(input)) : input;
   return {
-    input: boundGiven(encode(checked, 'input'), { value: checked, what: 'input', limit }),
+    input: encodeGiven(checked, 'input', limit),
     codeHash: next.codeHash,
     unread,
   };

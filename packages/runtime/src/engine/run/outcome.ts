@@ -178,7 +178,7 @@ function isSurelyTooLarge(error: Error): boolean {
     // What an error does not list among its own properties counts too.
     const { message, stack, cause, errors } = error as Error & { errors?: unknown };
     const inner = cause instanceof Error ? { ...cause, message: cause.message } : cause;
-    return isSurelyLarger([message, stack, inner, errors, { ...error }], VALUE_BYTES, Infinity);
+    return isSurelyLarger([message, stack, inner, errors, { ...error }], VALUE_BYTES);
   } catch {
     return false;
   }

@@ -1,6 +1,7 @@
 import type { RunPatch } from '../journal/appends.ts';
 import type { RunRow } from '../journal/run.ts';
 import { decode, encode } from '../serialize.ts';
+import { isSurelyLarger } from '../values/size.ts';
 
 /** What one run publishes: the last one counts, and goes with the next append. */
 export class PublishedState {
@@ -35,15 +36,11 @@ export class PublishedState {
 
 /** Throws where the state cannot be recorded, or is larger than `MAX_STATE_BYTES`. */
 export function encodeState(state: unknown): string {
+  if (isSurelyLarger(state, MAX_STATE_BYTES)) throw tooLargeState();
   const text = encode(state, 'state');
   const bytes = Buffer.byteLength(text);
-  if (bytes <= MAX_STATE_BYTES) return text;
-  throw Object.assign(
-    new RangeError(
-      `The state is ${bytes} bytes; ${MAX_STATE_BYTES} may be published. Store it elsewhere and publish a reference.`,
-    ),
-    { code: 'state_too_large', fatal: true, bytes, limit: MAX_STATE_BYTES },
-  );
+  if (bytes > MAX_STATE_BYTES) throw tooLargeState(bytes);
+  return text;
 }
 
 /** What the run published last; undefined: nothing. */
@@ -55,6 +52,15 @@ export function stateOf({ state }: Pick<RunRow, 'state'>): unknown {
 // --- internal ---
 
 const MAX_STATE_BYTES = 65_536;
+
+/** @param bytes undefined: it was not written */
+function tooLargeState(bytes?: number): Error {
+  const limit = MAX_STATE_BYTES;
+  const size = bytes ?? `more than ${limit}`;
+  const message = `The state is ${size} bytes; ${limit} may be published. Store it elsewhere and publish a reference.`;
+  const given = { code: 'state_too_large', fatal: true, bytes: bytes ?? limit + 1, limit };
+  return Object.assign(new RangeError(message), given);
+}
 
 function split(state: string | null): [count: number, text: string | undefined] {
   if (state === null) return [0, undefined];

@@ -73,6 +73,75 @@ describeOnStores('what is larger than a value may be', (newPlace) => {
     expect(first).toMatchObject({ event: 'failed', input: null });
   });
 
+  /** The last one fails whoever writes all of them. */
+  const manyRows = () => {
+    const rows = Array.from({ length: 60_000 }, (_, n) => ({ note: `${n}: ${'a text '.repeat(60)}` }));
+    return [
+      ...rows,
+      {
+        get note(): string {
+          throw new Error('All of it is written.');
+        },
+      },
+    ];
+  };
+  const refusal = (path: string) => ({
+    code: 'payload_too_large',
+    message: expect.stringContaining(`much of it "${path}"`) as string,
+    details: { path },
+  });
+
+  test('arguments and metadata far too large are refused by path unwritten, and on a replay again', async () => {
+    const take = step('take', (given: unknown) => void given);
+    const main = async () => {
+      const refused: unknown[] = [];
+      for (const given of [
+        { rows: manyRows() },
+        { text: 'x'.repeat(20_000_000) },
+        { bytes: new Uint8Array(9_000_000) },
+      ])
+        refused.push(await take(given).catch((error: Error) => error));
+      refused.push(await startWorkflow('go', { huge: large.repeat(9) }).catch((error: Error) => error));
+      refused.push(
+        await Promise.resolve()
+          .then(() => void createHook({ metadata: { rows: manyRows() } }))
+          .catch((error: Error) => error),
+      );
+      await createHook({ token: 'go-on' });
+      return refused;
+    };
+    const { second, runId } = await goOnAfterKill(open, newPlace(), { go: main });
+    const row = await second.engine.wait(runId, 10_000);
+    const paths = [
+      'take.args[0].rows',
+      'take.args[0].text',
+      'take.args[0].bytes',
+      'start go.input.huge',
+      'metadata.rows',
+    ];
+    expect(outputOf(row)).toMatchObject(paths.map(refusal));
+    const [first] = await second.journal.getRecords(runId);
+    expect(first).toMatchObject({ event: 'failed', input: null });
+  });
+
+  test('arguments that were refused unwritten and are none such on a replay are other arguments', async () => {
+    const take = step('take', (given: unknown) => void given);
+    const codeWith = (text: string) => ({
+      go: async () => {
+        await take({ text }).catch(() => {});
+        await createHook({ token: 'go-on' });
+      },
+    });
+    const place = newPlace();
+    const { journal, start, kill } = await open(place, codeWith('x'.repeat(20_000_000)));
+    const { runId } = await start('go');
+    await until(async () => (await journal.getRun(runId))?.status === 'waiting');
+    await kill();
+    const second = await open(place, codeWith('x'));
+    await second.engine.resumeHook('go-on', 1);
+    await until(async () => (await second.journal.getRun(runId))?.status === 'blocked');
+  });
+
   test('arguments that were recorded before there was a limit are replayed', async () => {
     const measure = step('measure', (text: string) => text.length);
     const place = newPlace();
@@ -119,6 +188,7 @@ describeOnStores('what is larger than a value may be', (newPlace) => {
     const { runId } = await bench.start('main');
     await until(async () => (await bench.journal.getRun(runId))?.status === 'waiting');
     await expect(bench.engine.resumeHook('go-on', [huge])).rejects.toMatchObject(tooLarge('payload\\[0\\]'));
+    await expect(bench.engine.resumeHook('go-on', { rows: manyRows() })).rejects.toMatchObject(refusal('payload.rows'));
     await bench.engine.resumeHook('go-on', 'small');
     const row = await bench.engine.wait(runId, 10_000);
     expect(outputOf(row)).toMatchObject([tooLarge('metadata.big'), 'small']);

@@ -40,8 +40,8 @@ export function boundValue(text: string, { value, what, root = what, limit = VAL
 
 /** What `boundValue` throws, of a value with so many bytes; without them, of one that is larger than it may be for sure. */
 export function tooLargeResult({ value, what, root = what, limit = VALUE_BYTES }: Bounded, bytes?: number): Error {
-  const path = bytes === undefined ? root : pathOfLargest(value, root);
-  const message = `${tooLarge(what, { bytes, limit, path })} Store it elsewhere and return a reference.`;
+  const path = bytes === undefined ? root + lookAt(value, limit).path : pathOfLargest(value, root);
+  const message = `${tooLarge(what, { bytes, limit, part: partOf(path, root) })} Store it elsewhere and return a reference.`;
   const given = { code: 'result_too_large', fatal: true, path, bytes: bytes ?? limit + 1, limit };
   return Object.assign(new Error(message), given);
 }
@@ -64,8 +64,8 @@ export function refusalOf(
 
 /** What `boundGiven` throws, of a value with so many bytes; without them, of one that is larger than it may be for sure. */
 export function tooLargeGiven({ value, what, root = what, limit = GIVEN_BYTES }: Bounded, bytes?: number): BoxError {
-  const path = bytes === undefined ? root : pathOfLargest(value, root);
-  const message = `${tooLarge(what, { bytes, limit, path })} Store it elsewhere and hand on a reference.`;
+  const path = bytes === undefined ? root + lookAt(value, limit).path : pathOfLargest(value, root);
+  const message = `${tooLarge(what, { bytes, limit, part: partOf(path, root) })} Store it elsewhere and hand on a reference.`;
   const error = new BoxError('payload_too_large', message, { details: { path, bytes: bytes ?? limit + 1, limit } });
   // The same again would be as large.
   return Object.assign(error, { fatal: true });
@@ -73,17 +73,11 @@ export function tooLargeGiven({ value, what, root = what, limit = GIVEN_BYTES }:
 
 /**
  * Whether the text of a value is larger than `limit` for sure, by a look that ends as soon as that is known: to write many
- * small parts and find it afterwards would hold the event loop for seconds. What is written in no time, such as a long
- * text, may be left out of it. False: it is to be written to know.
+ * small parts and find it afterwards would hold the event loop for seconds. What is written in no time, a long text, counts by
+ * half: up to twice the limit it is measured, and its size can be said. False: it is to be written to know.
  */
-export function isSurelyLarger(value: unknown, limit: number, longest = LONG_TEXT): boolean {
-  if (typeof value !== 'object' && typeof value !== 'string') return false;
-  try {
-    return addsUpTo(value, limit, longest);
-  } catch {
-    // A property that throws when it is read, or a proxy that refuses.
-    return false;
-  }
+export function isSurelyLarger(value: unknown, limit: number): boolean {
+  return lookAt(value, limit).sum > limit;
 }
 
 /** The bytes of a text; where it is surely no more than `limit`, its length will do. */
@@ -99,56 +93,118 @@ const LEAST = 2;
 /** A text may stand once for all that are the same; one as short as this is hardly longer than the number of its place. */
 const SHORT_TEXT = 16;
 const MOST_HOLES = 10_000;
+const FEW = 16;
+const DEEP = 100;
 
-function addsUpTo(value: unknown, limit: number, longest: number): boolean {
-  const seen = new Set<unknown>();
-  const open: unknown[] = [value];
-  let sum = 0;
-  while (open.length > 0 && sum <= limit) {
-    const at = open.pop();
-    sum += LEAST;
-    const isText = typeof at === 'string';
-    if (isText ? at.length <= SHORT_TEXT || at.length > longest : typeof at !== 'object' || at === null) continue;
-    if (seen.has(at)) continue;
-    seen.add(at);
-    if (isText) sum += at.length;
-    else sum += addParts(at as object, open, (limit - sum) / LEAST);
-  }
-  return sum > limit;
+interface Look {
+  sum: number;
+  readonly limit: number;
+  /** A list is the faster one of few. */
+  seen: unknown[] | Set<unknown>;
+  depth: number;
+  /** What lies too deep to be looked at where it stands. */
+  readonly open: object[];
+  /** Where most of what has been counted is, once that is over the limit. */
+  path: string;
 }
 
-/** Adds what the object holds, no more than enough; answers what its keys take, or all that is beyond. */
-function addParts(at: object, open: unknown[], enough: number): number {
-  if (Array.isArray(at)) {
-    let holes = 0;
-    for (let index = 0; index < at.length && index <= enough && holes < MOST_HOLES; index++)
-      if (index in at) open.push(at[index]);
-      else holes += 1;
-    return holes === 0 && at.length > enough ? at.length * LEAST : 0;
+/**
+ * What the text of the value has at least, counted no further than to the first part that takes it over the limit. Records
+ * are known by it (`run/arguments.ts`): what is over a limit once must not be found within it by a later release.
+ */
+function lookAt(value: unknown, limit: number): Look {
+  const look: Look = { sum: 0, limit, seen: [], depth: 0, open: [], path: '' };
+  try {
+    count(value, look);
+    for (let at = look.open.pop(); at !== undefined && look.sum <= limit; at = look.open.pop()) {
+      countParts(at, look);
+      look.path = '';
+    }
+  } catch {
+    // A property that throws when it is read, or a proxy that refuses.
+    look.sum = 0;
   }
+  return look;
+}
+
+function count(part: unknown, look: Look): void {
+  look.sum += LEAST;
+  const isText = typeof part === 'string';
+  if (isText ? part.length <= SHORT_TEXT : typeof part !== 'object' || part === null) return;
+  if (!isNew(part, look)) return;
+  if (isText) return void (look.sum += part.length > LONG_TEXT ? part.length / 2 : part.length);
+  if (look.depth >= DEEP) return void look.open.push(part as object);
+  look.depth += 1;
+  countParts(part as object, look);
+  look.depth -= 1;
+}
+
+function countParts(at: object, look: Look): void {
+  if (Array.isArray(at)) return countItems(at, look);
   if (at instanceof Map || at instanceof Set) {
-    if (at.size > enough) return at.size * LEAST;
-    for (const part of at instanceof Map ? [...at].flat() : at) open.push(part);
-    return 0;
+    if (at.size > (look.limit - look.sum) / LEAST) look.sum += at.size * LEAST;
+    else for (const part of at instanceof Map ? [...at].flat() : at) count(part, look);
+    look.path = '';
+    return;
   }
+  if (ArrayBuffer.isView(at) || at instanceof ArrayBuffer) return countBytes(at, look);
   const prototype = Object.getPrototypeOf(at) as unknown;
-  if (prototype !== Object.prototype && prototype !== null) return 0;
-  let keys = 0;
-  for (const [key, part] of Object.entries(at)) {
+  if (prototype !== Object.prototype && prototype !== null) return;
+  for (const key of Object.keys(at)) {
+    const part = (at as Record<string, unknown>)[key];
     // Left out where there is nothing, as JSON does.
     if (part === undefined) continue;
-    keys += key.length + LEAST;
-    open.push(part);
+    look.sum += key.length + LEAST;
+    countMember(key, part, look);
+    if (look.sum > look.limit) return;
   }
-  return keys;
+}
+
+function countItems(at: readonly unknown[], look: Look): void {
+  const isLong = at.length > (look.limit - look.sum) / LEAST;
+  let holes = 0;
+  for (let index = 0; index < at.length && holes < MOST_HOLES && look.sum <= look.limit; index++)
+    if (index in at) countMember(index, at[index], look);
+    else holes += 1;
+  if (isLong && holes === 0) look.sum += at.length * LEAST;
+}
+
+function countMember(name: string | number, part: unknown, look: Look): void {
+  const before = look.sum;
+  count(part, look);
+  const { sum, limit } = look;
+  if (sum > limit && sum - before > limit / 2) look.path = toStep(name) + look.path;
+}
+
+/** Views of one buffer may be written as one. */
+function countBytes(at: ArrayBufferView | ArrayBuffer, look: Look): void {
+  const buffer = ArrayBuffer.isView(at) ? at.buffer : at;
+  if (buffer === at || isNew(buffer, look)) look.sum += at.byteLength;
+}
+
+function isNew(part: unknown, look: Look): boolean {
+  const { seen } = look;
+  if (Array.isArray(seen)) {
+    if (seen.includes(part)) return false;
+    if (seen.length < FEW) seen.push(part);
+    else look.seen = new Set(seen).add(part);
+    return true;
+  }
+  const before = seen.size;
+  return seen.add(part).size > before;
+}
+
+function partOf(path: string, root: string): string | undefined {
+  return path === root ? undefined : path;
 }
 
 function tooLarge(
   what: string,
-  { bytes, limit, path }: { bytes: number | undefined; limit: number; path: string },
+  { bytes, limit, part }: { bytes: number | undefined; limit: number; part: string | undefined },
 ): string {
-  const where = path === what ? '' : `, most of it "${path}"`;
-  return `The ${what} is ${bytes ?? `more than ${limit}`} bytes${where}; ${limit} may be recorded.`;
+  const size = bytes ?? `more than ${limit}`;
+  const where = part === undefined ? '' : bytes === undefined ? `, much of it "${part}"` : `, most of it "${part}"`;
+  return `The ${what} is ${size} bytes${where}; ${limit} may be recorded.`;
 }
 
 /** The path of the innermost member that most of the value is. */
@@ -188,9 +244,11 @@ const SMALL = 8;
 
 function membersOf(value: unknown): [step: string, item: unknown][] {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
-  if (Array.isArray(value)) return value.map((item, index) => [`[${index}]`, item]);
-  return Object.entries(value).map(([key, item]) => [
-    /^[\w$]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`,
-    item,
-  ]);
+  if (Array.isArray(value)) return value.map((item, index) => [toStep(index), item]);
+  return Object.entries(value).map(([key, item]) => [toStep(key), item]);
+}
+
+function toStep(name: string | number): string {
+  if (typeof name === 'number') return `[${name}]`;
+  return /^[\w$]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }

@@ -1,7 +1,7 @@
 import { currentContext } from '../context.ts';
 import type { EngineContext, StepContext } from '../context.ts';
 import { markRunStream, STREAM_END } from './stream-ref.ts';
-import { boundValue } from './size.ts';
+import { boundValue, isSurelyLarger, tooLargeResult, VALUE_BYTES } from './size.ts';
 import type { StreamRef } from './stream-ref.ts';
 
 /** Handed in, because the codec itself makes streams when it reads a reference to one. */
@@ -21,11 +21,7 @@ export function createRunWritable<T>(
   const context = currentContext();
   const own = context?.execution.run.runId;
   const stream = new WritableStream<T>({
-    write: (value) =>
-      writerOf(
-        context,
-        runId,
-      )([{ namespace: name, payload: boundValue(encode(value, 'frame'), { value, what: 'frame' }) }]),
+    write: (value) => writerOf(context, runId)([{ namespace: name, payload: toFrame(value, encode) }]),
     close: () => writerOf(context, runId)([{ namespace: name, payload: STREAM_END }]),
   });
   if (runId !== undefined) return markRunStream(stream, { name, runId });
@@ -87,7 +83,7 @@ export async function keepStream(
   const { execution, call, attempt } = context;
   const name = `step:${call}:${attempt}:${nth}`;
   for await (const value of stream as unknown as AsyncIterable<unknown>) {
-    const payload = boundValue(encode(value, 'frame'), { value, what: 'frame', limit });
+    const payload = toFrame(value, encode, limit);
     await execution.writeChunks([{ namespace: name, payload }]);
   }
   await execution.writeChunks([{ namespace: name, payload: STREAM_END }]);
@@ -106,6 +102,12 @@ export async function countFrames(ref: StreamRef & { runId: string }, context: S
 }
 
 // --- internal ---
+
+function toFrame(value: unknown, encode: FrameCodec['encode'], limit = VALUE_BYTES): string {
+  const given = { value, what: 'frame', limit };
+  if (isSurelyLarger(value, limit)) throw tooLargeResult(given);
+  return boundValue(encode(value, 'frame'), given);
+}
 
 function stepOf(context: EngineContext | undefined, what: string): StepContext {
   if (context?.kind === 'step') return context;

@@ -1,8 +1,7 @@
 import type { Body } from '../body.ts';
 import type { Journal } from '../journal.ts';
 import type { ResumeOptions, ResumeResult } from '../journal/hooks.ts';
-import { encode } from '../serialize.ts';
-import { boundGiven } from '../values/size.ts';
+import { encodeGiven } from '../values/given.ts';
 import type { Backlog } from './backlog.ts';
 import { waitsForCode } from './code-waits.ts';
 import type { LiveRuns } from './live-runs.ts';
@@ -63,7 +62,7 @@ export function createControls(options: ControlsOptions): Controls {
       return true;
     },
     async resumeHook(token, payload, given) {
-      const text = boundGiven(encode(payload, 'payload'), { value: payload, what: 'payload' });
+      const text = encodeGiven(payload, 'payload');
       // One that was taken is answered as it was: whoever lost that answer sends it again.
       if (await backlog.isFull(token))
         return (given && (await journal.hooks.findRepeat(token, given))) ?? { outcome: 'full' };

@@ -14,11 +14,12 @@ import { editOf } from '../run/edited-step.ts';
 import { beginningOf, firstCallOf, forkedRecords } from '../run/forked-run.ts';
 import { KEPT, openedToken } from '../run/retried-run.ts';
 import { forkedSeed } from '../run/seed.ts';
-import { decodeInert, encode } from '../serialize.ts';
+import { decodeInert } from '../serialize.ts';
 import { toRetriedBy } from '../started-by.ts';
 import type { StartedBy } from '../started-by.ts';
 import { isRef } from '../values/large-ref.ts';
-import { boundGiven, GIVEN_BYTES, LARGE_FROM } from '../values/size.ts';
+import { encodeGiven } from '../values/given.ts';
+import { GIVEN_BYTES, LARGE_FROM } from '../values/size.ts';
 import type { Claims } from './claims.ts';
 import type { ResolvedRun } from './loading.ts';
 import { keptFor, marksOfBox, toNewRun, toStartKey } from './new-run.ts';
@@ -155,10 +156,7 @@ export function createForks({ journal, clock, claims, large, resolve, givenBytes
       const id = trigger === 'rewind' ? ownIdOf(run) : undefined;
       // The run it replaces leaves its id to it.
       const ownId = id === undefined ? {} : { ownId: { id, whenOpen: 'refuse', reuse: 'always' } as const };
-      const input =
-        given === undefined
-          ? run.input
-          : boundGiven(encode(given, 'input'), { value: given, what: 'input', limit: mostOf(serial, givenBytes) });
+      const input = given === undefined ? run.input : encodeGiven(given, 'input', mostOf(serial, givenBytes));
       const holdsLarge = [input, ...records.flatMap((record) => [record.input, record.output])].some(isRef);
       // What waits in a queue is no run yet, whose objects the values could be.
       const lock = serial && holdsLarge ? { ...serial, whenTaken: 'refuse' as const } : serial;

@@ -66,5 +66,5 @@ interface Waiting {
 
 function late(name: string, limitMs: number): BoxError {
   const message = `The journal's database did not answer "${name}" within ${limitMs / 1_000} seconds. Try again.`;
-  return new BoxError('store_unavailable', message);
+  return Object.assign(new BoxError('store_unavailable', message), { isOutcomeUnknown: true as const });
 }

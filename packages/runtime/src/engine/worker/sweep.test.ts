@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeOnStores } from '../_stores.ts';
-import { until, useBenches } from '../_setup.ts';
+import { step, until, useBenches } from '../_setup.ts';
 import type { Place } from '../_setup.ts';
 import { createHook } from '../primitives/hook.ts';
 import { wrapJournal } from '../stores/wrap.ts';
@@ -47,6 +47,30 @@ describeOnStores('a sweep', (newPlace) => {
     expect(looks[1]).toBeGreaterThanOrEqual(now + 690);
     // Within the time that a look takes, however busy the machine is: the next one would come in a minute.
     expect(calls.filter((name) => name === 'look').length).toBeLessThan(5);
+  });
+
+  test('that comes early for a timer does not look through the runs in memory again', async () => {
+    const { place, calls } = counting(newPlace());
+    let end = (): void => {};
+    const work = step('work', () => new Promise<void>((resolve) => (end = resolve)));
+    const journal = await place.open();
+    const { start, engine } = await bench(place, { work: () => work() }, { sweepMs: 60_000 });
+    const { runId } = await start('work');
+    const now = await journal.now();
+    for (let n = 0; n < 20; n++)
+      await journal.schedules.make({
+        ...{ id: `w@${n}`, name: 'w', cron: null, timeZone: null, input: '2null', digest: '' },
+        nextAt: now + 700 + n * 30,
+      });
+    await engine.tick();
+    calls.length = 0;
+    const count = (wanted: string) => calls.filter((name) => name === wanted).length;
+    await until(() => count('look') >= 5);
+    expect(count('listHeld')).toBe(0);
+    await engine.tick();
+    expect(count('listHeld')).toBe(1);
+    end();
+    expect(await engine.wait(runId, 10_000)).toMatchObject({ status: 'completed' });
   });
 
   test('takes up what is due all the same', async () => {

@@ -42,6 +42,8 @@ export function createSweep(options: SweepOptions): Sweep {
   let isTakeoverDue = options.exclusive;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let sweeping: Promise<void> | undefined;
+  /** When the runs in memory are looked through next, on the monotonic clock. A sweep that comes sooner, as for a timer, does not. */
+  let inspectAt = 0;
 
   /** What happened to the runs in memory without this process: taken over, ended, signalled. */
   const inspect = async (): Promise<void> => {
@@ -86,11 +88,12 @@ export function createSweep(options: SweepOptions): Sweep {
     /** When the next timer is due, on the monotonic clock. */
     let timerAt = Infinity;
     let isBusy = true;
+    const isInspecting = real.performanceNow() >= inspectAt;
     try {
       const look = await lookAround();
       if (look.timer !== undefined) timerAt = real.performanceNow() + look.timer;
       await claims.renewIfLate();
-      if (look.isHolding || live.size > 0) await inspect();
+      if (isInspecting && (look.isHolding || live.size > 0)) await inspect();
       const isDeath = await expireDead(look.silent);
       await replicas.announceIfDue();
       if (look.isOverdue) for (const run of await journal.listOverdue(OVERDUE)) await endings.expire(run);
@@ -108,8 +111,9 @@ export function createSweep(options: SweepOptions): Sweep {
     const due = Math.min(toTimer, deaths.soon ?? Infinity, (claims.isBehind ? undefined : wake) ?? Infinity);
     // What is due may be for others: to look for it at once, again and again, would be of no use.
     const soonest = replicas.elsewhere.length > 0 ? SHARED_MS : 5;
-    const jitter = sweepMs * (0.9 + Math.random() * 0.2);
-    timer = real.setTimeout(() => (sweeping = sweep()), Math.max(soonest, Math.min(jitter, due)));
+    if (isInspecting) inspectAt = real.performanceNow() + sweepMs * (0.9 + Math.random() * 0.2);
+    const toInspect = Math.ceil(inspectAt - real.performanceNow());
+    timer = real.setTimeout(() => (sweeping = sweep()), Math.max(soonest, Math.min(toInspect, due)));
   };
 
   return {
@@ -117,6 +121,7 @@ export function createSweep(options: SweepOptions): Sweep {
       await sweeping;
       if (closing.aborted) return;
       real.clearTimeout(timer);
+      inspectAt = 0;
       await (sweeping = sweep());
     },
     async stop() {

@@ -149,6 +149,17 @@ export function describeSchedules(world: World): void {
       expect(await due(10)).toStrictEqual(['early', 'late', 'paused']);
     });
 
+    test('no more are taken at once than their inputs may have bytes, but for the one that goes over it', async () => {
+      const { schedules } = world.journal;
+      const input = `2"${'é'.repeat(499)}"`;
+      await schedules.reconcile(['a:0', 'b:0', 'c:0', 'd:0'].map((id) => given(id, { input })));
+      const take = async (most: number) => (await schedules.takeDue(9, 60_000, [], most)).map(({ id }) => id);
+      expect(await take(1)).toStrictEqual(['a:0']);
+      expect(await take(1_500)).toStrictEqual(['b:0', 'c:0']);
+      expect(await take(1_000_000)).toStrictEqual(['d:0']);
+      expect(await take(1_000_000)).toStrictEqual([]);
+    });
+
     test('a due one is taken by one replica until it is advanced, or its hold is over', async () => {
       const other = await world.open();
       const journals = [world.journal, other];

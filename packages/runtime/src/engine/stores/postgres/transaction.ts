@@ -59,5 +59,6 @@ export async function beforeRetry(error: unknown, retries: number): Promise<void
 export function unavailable(cause: unknown): BoxError {
   if (cause instanceof BoxError) return cause;
   const message = 'The journal lost its database while it was writing. Try again.';
-  return new BoxError('store_unavailable', message, { cause, details: { retryAfter: 1 } });
+  const error = new BoxError('store_unavailable', message, { cause, details: { retryAfter: 1 } });
+  return Object.assign(error, { isOutcomeUnknown: true as const });
 }

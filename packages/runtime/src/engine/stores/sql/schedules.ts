@@ -6,10 +6,11 @@ import type { Statement, Statements } from './statements.ts';
 import type { Tables } from './tables.ts';
 import { toStoredText } from './text.ts';
 
-export function createScheduleStore({ tables, lock, query, commit, now, isAmong }: Statements): ScheduleStore {
+export function createScheduleStore(statements: Statements): ScheduleStore {
+  const { tables, query, commit, now } = statements;
   const { schedules, firings } = tables;
   const { declare, make } = upsertsOf(tables);
-  const read = async (rest: string, params: StoredValue[]): Promise<Schedule[]> =>
+  const read: Read = async (rest, params) =>
     (await query(`${selectOf(tables)} where s.gone_at is null and ${rest}`, params)).map(toSchedule);
   const find = async (id: string): Promise<Schedule | undefined> => (await read('s.id = ?', [toStoredText(id)]))[0];
   const listDeclared = async (): ReturnType<ScheduleStore['listDeclared']> => {
@@ -67,23 +68,7 @@ export function createScheduleStore({ tables, lock, query, commit, now, isAmong 
       await commit([[`delete from ${firings} where id = ?`, [key]]]);
       return rows.length > 0;
     },
-    async takeDue(limit, holdMs, passed = []) {
-      const at = await now();
-      const others = passed.length > 0 ? `and not (${isAmong('id')})` : '';
-      const due = `
-        select id from ${schedules} where is_paused = 0 and gone_at is null and next_at <= ? and (taken_until is null or taken_until <= ?) ${others}
-        order by next_at, id limit ? ${lock}`;
-      const taken = await query(`update ${schedules} set taken_until = ? where id in (${due}) returning id`, [
-        at + holdMs,
-        at,
-        at,
-        ...(passed.length > 0 ? [JSON.stringify(passed.map(toStoredText))] : []),
-        limit,
-      ]);
-      if (taken.length === 0) return [];
-      const ids = taken.map(({ id }) => id as string);
-      return read(`s.id in (${ids.map(() => '?').join(', ')}) order by s.next_at, s.id`, ids);
-    },
+    takeDue: createTakeDue(statements, read),
     async giveBack(left) {
       if (left.length > 0) await commit([giveBackStatement(tables, left)]);
     },
@@ -126,6 +111,34 @@ export function createScheduleStore({ tables, lock, query, commit, now, isAmong 
 }
 
 // --- internal ---
+
+type Read = (rest: string, params: StoredValue[]) => Promise<Schedule[]>;
+
+function createTakeDue({ tables, lock, query, now, isAmong }: Statements, read: Read): ScheduleStore['takeDue'] {
+  const { schedules } = tables;
+  return async (limit, holdMs, passed = [], mostBytes = Number.MAX_SAFE_INTEGER) => {
+    const at = await now();
+    const others = passed.length > 0 ? `and not (${isAmong('id')})` : '';
+    const due = `
+      select id, next_at from ${schedules} where is_paused = 0 and gone_at is null and next_at <= ? and (taken_until is null or taken_until <= ?) ${others}
+      order by next_at, id limit ? ${lock}`;
+    // Behind the order and the limit: what is ordered would be carried along with its input.
+    const sized = `select found.id, next_at, (select octet_length(input) from ${schedules} s where s.id = found.id) as size from (${due}) found`;
+    const before = 'sum(size) over (order by next_at, id rows unbounded preceding) - size';
+    const within = `select id from (select id, ${before} as before_it from (${sized}) sized) counted where before_it < ?`;
+    const taken = await query(`update ${schedules} set taken_until = ? where id in (${within}) returning id`, [
+      at + holdMs,
+      at,
+      at,
+      ...(passed.length > 0 ? [JSON.stringify(passed.map(toStoredText))] : []),
+      limit,
+      mostBytes,
+    ]);
+    if (taken.length === 0) return [];
+    const ids = taken.map(({ id }) => id as string);
+    return read(`s.id in (${ids.map(() => '?').join(', ')}) order by s.next_at, s.id`, ids);
+  };
+}
 
 const SCHEDULE_COLUMNS = {
   id: 'id',
