@@ -119,7 +119,7 @@ export const TARGET_ARGS = {
   url: {
     type: 'string',
     valueHint: 'address',
-    description: 'Target the box on this address; SVC_API_TOKEN is what it is shown.',
+    description: 'Target the box on this address; SVC_API_TOKEN is its credential.',
   },
 } as const;
 

@@ -207,7 +207,7 @@ function describeMemory(options: Partial<BoxOptions>): void {
     expect(await say(ada, 'three', 'How is my dog called?; say:No idea.')).toContain('No idea.');
     expect(JSON.stringify(told())).not.toContain('Rex');
     expect(box.logs.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('A turn goes on without what was said earlier'),
+      expect.stringContaining('A turn goes on without the memory of earlier sessions'),
     );
   });
 

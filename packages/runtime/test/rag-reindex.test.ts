@@ -332,7 +332,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     const late = (await call<{ error: string }>(box, `GET ${path}/documents/late`)).body;
     expect(late).toMatchObject({ state: 'failed', answering: null });
     expect(late.error).toBe(
-      'The model "test/moody" answered a vector of 32 numbers, and the collection has 64. Embed it anew with rag.collections.reindex, or make another.',
+      'The model "test/moody" answered a vector of 32 numbers, and the collection has 64. Re-embed it with rag.collections.reindex, or make another.',
     );
     // What the collection has vectors of needs no other.
     await add('again', numbered(2)['paper-1'] ?? '');

@@ -131,7 +131,7 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
     async refresh(refreshToken, by) {
       const grant = await db.transaction((tx) => rotate(tx, refreshToken, by), CLAIM);
       if (grant) return grant;
-      throw new PlaneError('invalid_grant', 'The session has ended, or the refresh token is none. Sign in again.');
+      throw new PlaneError('invalid_grant', 'The session has ended, or the refresh token is not valid. Sign in again.');
     },
     async revoke(token, { clientId, address }) {
       const hash = hashSecret(token);

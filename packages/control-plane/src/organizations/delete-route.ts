@@ -23,7 +23,7 @@ export function deleteOrganizationRoute({ db, access, audit }: DeleteOrganizatio
     id: 'organizations.delete',
     method: 'DELETE',
     path: '/api/v1/orgs/:id',
-    summary: 'Delete an organisation with all it has here; its boxes go on, and let nobody in by it',
+    summary: 'Delete an organisation with all it has here; its boxes keep running, and no longer accept its members',
     tag: 'organizations',
     access: 'person',
     status: 204,

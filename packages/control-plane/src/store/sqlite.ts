@@ -174,6 +174,6 @@ function migrate(native: SqliteDatabase): void {
 /** The disk under either store has no room: what reads goes on. */
 export function storeFull(cause: Error): PlaneError {
   const message =
-    'The disk of the control plane is full, so nothing new can be stored. Whoever runs it frees some space there.';
+    'The disk of the control plane is full, so nothing new can be stored. Its administrator has to free some space there.';
   return new PlaneError('store_unavailable', message, { cause, headers: { 'retry-after': '60' } });
 }

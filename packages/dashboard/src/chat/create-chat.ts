@@ -189,7 +189,7 @@ export function createChat(options: ChatOptions): Chat {
 const NOTHING = new Set<unknown>(['session_not_found', 'invalid_request']);
 
 /** Of a call that nobody was there to run. */
-const LATE = { refused: true, reason: 'The page was closed or loaded anew before it was done.' };
+const LATE = { refused: true, reason: 'The page was closed or reloaded before it was done.' };
 
 interface Arrived {
   event: AgentEvent;

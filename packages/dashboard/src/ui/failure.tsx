@@ -29,7 +29,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
       )}
       {code === OUTDATED && (
         <Button small className="mt-2" onClick={() => location.reload()}>
-          Load the page anew
+          Reload the page
         </Button>
       )}
       {onRetry && !isSignedOut && code !== OUTDATED && (

@@ -47,7 +47,7 @@ import { sumUsage } from './events/usage.ts';
 export interface Agents {
   /** Those that are offered: without the reserved copilot, and without those an operator hid. */
   names(): Promise<string[]>;
-  /** Also one that an operator hid: it answers whoever knows its name. */
+  /** Also one that an operator hid: it answers callers who know its name. */
   has(name: string): boolean;
   /** Begins a turn as a run. Throws before anything is recorded when the agent cannot answer. */
   startTurn(request: TurnRequest): Promise<RunningTurn>;

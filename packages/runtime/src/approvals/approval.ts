@@ -39,7 +39,7 @@ export const Approval = z.object({
     ),
   by: z
     .enum(['operator', 'user'])
-    .describe('Who decides; `user`: whoever has the conversation, over its wire, and operators, too'),
+    .describe('Who decides; `user`: the end user of the conversation, over its wire, and operators, too'),
   approvers: z
     .array(z.string())
     .nullable()
@@ -67,7 +67,7 @@ export const ListedApproval = Approval.extend({
   cut: z
     .array(z.enum(['payload']))
     .describe(
-      'What is too large for a list: there it is a text, the beginning of its JSON. The approval by its id has it',
+      'Too large for a list, which shows the beginning of its JSON as a text. Get the approval by its id for all of it',
     ),
 });
 export type ListedApproval = z.infer<typeof ListedApproval>;

@@ -187,6 +187,6 @@ function ownerOf({ connectionId, per }: Resolved, { user }: ConnectionCaller): O
   if (user) return JSON.stringify([user.client, user.id]);
   throw new BoxError(
     'connection_not_ready',
-    `The connection "${connectionId}" is one per user, and this run has no end user. Whoever starts it names one: with the header x-svc-user, or a user token.`,
+    `The connection "${connectionId}" is one per user, and this run has no end user. Name one where it is started: with the header x-svc-user, or a user token.`,
   );
 }

@@ -176,7 +176,7 @@ function notReady(service: Resolved, owner: Owner, problem: string | undefined):
   const { connectionId: id, auth, title } = service;
   const isSignIn = auth === 'oauth2';
   const state = isSignIn ? 'needs_sign_in' : 'needs_credential';
-  const why = problem ?? (isSignIn ? `Nobody has signed in at ${title} for it.` : 'It has no credential.');
+  const why = problem ?? (isSignIn ? `No one has signed in at ${title} for it.` : 'It has no credential.');
   const boxAdvice = isSignIn
     ? `POST /api/connections/${id}/authorize begins a sign-in.`
     : `Send one with PUT /api/connections/${id}/credential.`;

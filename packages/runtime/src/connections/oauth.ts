@@ -251,7 +251,7 @@ function toRefusal(oauth: Library, error: unknown, tokenUrl: string): Granted {
   if (cause instanceof BoxError) throw cause;
   const { origin } = new URL(tokenUrl);
   const why = error instanceof Error ? error.message : String(error);
-  throw new BoxError('connection_failed', `${origin} did not answer as OAuth 2 has it: ${why}.`, { cause: error });
+  throw new BoxError('connection_failed', `${origin} did not answer as OAuth 2 requires: ${why}.`, { cause: error });
 }
 
 function toAscii(text: string): string {

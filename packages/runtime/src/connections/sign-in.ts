@@ -40,7 +40,7 @@ export function createSignInFlow({ store, oauth, key, mask, callbackUrl, revoke 
       if (auth !== 'oauth2' || authorizationUrl === null)
         throw new BoxError(
           'connection_not_ready',
-          `Nobody signs in for the connection "${id}": its service knows callers by ${auth}. Send its credential with PUT /api/connections/${id}/credential.`,
+          `There is no sign-in for the connection "${id}": its service knows callers by ${auth}. Send its credential with PUT /api/connections/${id}/credential.`,
         );
       const client = toClient(service, await store.readClientSecret(id));
       const state = randomBytes(32).toString('base64url');

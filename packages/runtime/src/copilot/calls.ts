@@ -99,7 +99,7 @@ export function createCalls(options: CallsOptions): Calls {
 
 // --- internal ---
 
-const NOBODY = 'The copilot calls operations for the person who asks it, and nobody has asked this turn.';
+const NOBODY = 'The copilot calls operations for the person who asks it, and no one has asked this turn.';
 /** Why it is asked, where no state is in doubt. */
 type Asked = 'unasked' | 'not_begun';
 

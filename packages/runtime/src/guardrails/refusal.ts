@@ -19,6 +19,6 @@ export function requireApproved(
   { code, held, by }: { code: Code; held: string; by: { rule: string; ruleId: string; reason: string | null } },
 ): void {
   if (approved) return;
-  const why = timedOut ? 'nobody has decided in time' : 'a person has rejected it';
+  const why = timedOut ? 'no one has decided in time' : 'a person has rejected it';
   throw toRefusal(code, `holds ${held}, and ${why}.`, { rule: { id: by.ruleId, name: by.rule }, reason: by.reason });
 }

@@ -65,7 +65,7 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
 
   const complain = (error: unknown): void => {
     pace.dueIn(limits.everyMs);
-    if (!signal.aborted && !isStoreDown(error)) log.error('What was said could not be embedded.', { error });
+    if (!signal.aborted && !isStoreDown(error)) log.error('A turn could not be embedded for memory.', { error });
   };
   const fail = async (job: Job, by: Embedder, error: unknown): Promise<void> => {
     // What is stopped in order goes on elsewhere at once.

@@ -12,7 +12,7 @@ export const BulkResult = z.object({
   done: z.int(),
   failed: z
     .array(z.object({ runId: z.string(), code: z.string(), message: z.string() }))
-    .describe('Those that were refused, as one alone would be'),
+    .describe('Those that were refused, as a request for one run would be'),
   nextCursor: z.string().nullable().describe('There are more: pass it as `cursor`; null: that was all'),
 });
 export type BulkResult = z.infer<typeof BulkResult>;

@@ -103,7 +103,7 @@ export const getRunTimeline = operation({
     isWhole: z
       .boolean()
       .describe(
-        'False: other calls are as they were, and a child run whose parent is the run may have a nearer one that was told before',
+        'False: calls that are not listed are unchanged, and a child run whose parent is the run may belong to a call that an earlier answer listed',
       ),
   }),
   handle: async ({ runs }, input) => ({ ...(await runs.timeline(input.id, input.after)), nextCursor: null }),

@@ -31,7 +31,7 @@ export const Why = z.object({
   lease: z
     .object({ owner: z.string(), expiresAt: time.nullable(), isHere: z.boolean(), isExpired: z.boolean() })
     .nullable()
-    .describe('The process that has the run. `isHere`: it is the one that answers'),
+    .describe('The process that has the run. `isHere`: it is the one that answers this request'),
   lock: z
     .object({
       name: z.string(),

@@ -181,7 +181,7 @@ export const listQueue = operation({
 
 export const getQueued = operation({
   id: 'workflows.queued',
-  summary: 'Get what has become of a start that was queued: it waits, or it is a run',
+  summary: 'Get the outcome of a queued start: it still waits, or it is a run',
   route: 'GET /api/workflows/:name/queue/:triggerId',
   tag: 'workflows',
   kind: 'read',

@@ -89,7 +89,7 @@ export function createWorkflows({
         'run_not_final',
         `The run ${run.status === 'blocked' ? 'is blocked' : 'waits for its code'}: no step of it has failed. Retry it with "from": "start", or resume it on the current code.`,
       );
-    await engine.cancel(run.runId, Object.assign(new Error('The run was begun anew.'), { code: 'run_restarted' }));
+    await engine.cancel(run.runId, Object.assign(new Error('The run was started again.'), { code: 'run_restarted' }));
   };
   const find = (name: string): LoadedWorkflow => {
     const workflow = catalog.findWorkflow(name);

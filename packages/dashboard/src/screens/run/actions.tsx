@@ -156,7 +156,7 @@ function DeleteThis({ run: { runId, name }, onClose }: AskedProps) {
       onDelete={() => remove.mutateAsync({ id: runId })}
       onClose={onClose}
     >
-      Its steps go with it. This is not undone.
+      Its steps go with it. This cannot be undone.
     </Delete>
   );
 }

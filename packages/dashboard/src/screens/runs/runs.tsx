@@ -135,7 +135,7 @@ function Filters({ search, onChange }: { search: Search; onChange(change: Search
 }
 
 function Nothing({ isNarrow }: { isNarrow: boolean }) {
-  if (isNarrow) return <Empty title="No run is like that">Change or clear the filters.</Empty>;
+  if (isNarrow) return <Empty title="No run matches">Change or clear the filters.</Empty>;
   return (
     <Empty title="Nothing has run yet">
       Start a workflow under <Link to="/workflows">Workflows</Link>, or from a terminal:{' '}

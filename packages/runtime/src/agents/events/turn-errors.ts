@@ -35,7 +35,7 @@ export const TOO_SLOW: TurnEvent = {
   status: 408,
   code: 'client_too_slow',
   message:
-    'The answer is cut: it was read too slowly. The turn goes on, and what it made is kept. Read faster, or without a stream.',
+    'The answer is cut off: it was read too slowly. The turn goes on, and its output is kept. Read faster, or without a stream.',
   retryable: false,
 };
 

@@ -9,7 +9,7 @@ export type ConversationMessage = ChatMessage & KeptMembers & { id: string };
 /** What stands for the older messages of a conversation when the model is called. The messages themselves stay. */
 export interface ConversationSummary {
   text: string;
-  /** The id of the last message it stands for. */
+  /** The id of the last message it replaces. */
   upTo: string;
 }
 

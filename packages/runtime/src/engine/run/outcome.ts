@@ -122,7 +122,7 @@ export function hookRefused(token: string): string {
 export function childFailed(child: RunRow | undefined): string {
   if (!child)
     return encodeError(
-      Object.assign(new Error('The run that was waited for is gone.'), { code: 'child_gone', fatal: true }),
+      Object.assign(new Error('The run that was waited for has been deleted.'), { code: 'child_gone', fatal: true }),
     );
   const message = `Run ${child.runId} of "${child.name}" ended as ${child.status}.`;
   const cause = child.error === null ? undefined : decode(child.error);

@@ -46,7 +46,7 @@ export async function openLogin(options: LoginOptions): Promise<Login> {
         () => true,
         () => false,
       );
-      const again = isSet ? 'Its password has been set anew: try again' : 'Its password is another one';
+      const again = isSet ? 'Its password has been replaced: try again' : 'Its password is another one';
       return loginUnavailable(`The login "${role}" is refused: ${message}. ${again}`, alter);
     },
   };
