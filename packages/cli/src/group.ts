@@ -3,7 +3,7 @@ import { findNearest } from './nearest.ts';
 import type { OperateVerb } from './operate/form.ts';
 import type { Verb } from './verb.ts';
 
-/** Where a verb stands. */
+/** Where a verb is. */
 export interface Place {
   /** The words that lead to it, without `svc`. */
   path: string;

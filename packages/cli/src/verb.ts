@@ -205,7 +205,7 @@ function joinRepeated(rawArgs: readonly string[], names: readonly string[]): str
   ];
 }
 
-/** What stands behind `--` is no flag. */
+/** What comes after `--` is not a flag. */
 function listFlags(rawArgs: readonly string[]): readonly string[] {
   const end = rawArgs.indexOf('--');
   return end === -1 ? rawArgs : rawArgs.slice(0, end);

@@ -98,7 +98,7 @@ function describeMemory(options: Partial<BoxOptions>): void {
       expect([who, await say(headers, session, question, agent)]).toEqual([who, expect.stringContaining('No idea.')]);
       expect([who, JSON.stringify(told())]).toEqual([who, expect.not.stringContaining('Rex')]);
     }
-    // A backend that goes on with a session of the user speaks for nobody, and leaves nothing behind.
+    // A backend that goes on with a session of the user speaks for no one, and leaves nothing behind.
     await say(ada, 'g', 'say:Hello.');
     await remembered(4);
     await say(as(trusted.value), 'g', question);

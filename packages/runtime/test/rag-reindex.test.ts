@@ -112,7 +112,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
         await untilReady();
         expect((await get()).embedding.model).toBe(model);
       }
-      // Added and taken away while it is embedded anew.
+      // Added and taken away while it is re-embedded.
       const release = embeddings.hold({ model: 'test/large', text: 'Paper number' });
       await reindex({ model: 'test/large' });
       await add('late', 'Paper number 1000 came late.');
@@ -163,7 +163,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     await until(async () => (await call<Shown>(other, `GET ${path}`)).body.counts.ready === 1, 20_000);
     for (const mode of ['hybrid', 'vector', 'text'])
       expect((await search('paper 2', { mode })).body.items.map(({ text }) => text)).toEqual(['Paper 2 is another.']);
-    // Deleted and made anew between two searches.
+    // Deleted and made again between two searches.
     await call(other, `DELETE ${path}`);
     await call(other, 'POST /api/rag/collections', { name, model: 'test/words' });
     for (const mode of ['hybrid', 'text']) expect((await search('paper 2', { mode })).body.items).toEqual([]);

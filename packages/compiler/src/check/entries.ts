@@ -57,7 +57,7 @@ interface Declared {
   kind: 'guardrail' | 'connection' | 'scorer';
   folder: string;
   define: string;
-  /** What becomes of one that nobody reads. */
+  /** What happens to one that no one reads. */
   lost: string;
 }
 
@@ -118,7 +118,7 @@ function checkOther(file: string, facts: FileFacts, workflows: ReadonlySet<strin
   return [...outside, { code: 'step_outside_workspace', message, file, line: step.line, column: 1 }];
 }
 
-/** What makes a workflow of the file: another name where it stands, another place, or a file of its own. */
+/** What makes a workflow of the file: another name where it is, another place, or a file of its own. */
 function wayInto(file: string, workflows: ReadonlySet<string>): string {
   const [, folder = '', name = ''] = /^(?:src\/)?workflows?\/(.*\/)?([^/]+?)(?:\.workflow)?\.\w+$/.exec(file) ?? [];
   const path = `workflows/${name}.workflow.${file.endsWith('x') ? 'tsx' : 'ts'}`;

@@ -10,7 +10,7 @@ export function toBoxHeaders(given: IncomingHttpHeaders, own: { host: string; to
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || HOP_HEADERS.has(name) || KEPT_BACK.has(name) || KEPT_BACK_OF.test(name)) continue;
-    // What frames the body is never somebody else's to take away.
+    // What frames the body is never someone else's to take away.
     if (!named.has(name) || name === 'content-length') headers[name] = value;
   }
   headers.host = own.host;

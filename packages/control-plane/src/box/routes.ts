@@ -37,7 +37,7 @@ export function boxRoutes({ proxy, sessions, ...door }: BoxRoutes): RawRoute[] {
               { has: (name) => answer.hasHeader(name), set: (name, value) => void answer.setHeader(name, value) },
               door.publicUrl(),
             );
-            // What a box keeps may be a page of anybody's: it is shown as one of nobody.
+            // An object of a box may be a page that anyone has written: it is served without an origin.
             answer.setHeader('content-security-policy', "sandbox; default-src 'none'; frame-ancestors 'none'");
             if (!answer.hasHeader('x-request-id')) answer.setHeader('x-request-id', requestIdOf(event));
             if (cookies.length > 0) answer.setHeader('set-cookie', cookies);

@@ -49,7 +49,7 @@ export function deleteOrganizationRoute({ db, access, audit }: DeleteOrganizatio
         await tx.run(sql`delete from plane_device_codes where organization_id = ${id}`);
         // With members, invites, tokens, installations and what was registered of them.
         await tx.run(taking(sql`delete from plane_organizations where id = ${id}`));
-        // Of no organisation: nobody could read a row of this one any more.
+        // Of no organisation: no one could read a row of this one any more.
         await audit.record(entryOf(call, { action: 'organizations.delete', target: `${slug} (${id})` }), tx);
       });
     },

@@ -15,7 +15,7 @@ import type { Sql } from './sql.ts';
 export const SQLITE_FILE = 'plane.db';
 
 export interface SqliteOptions {
-  /** Opened beside a control plane that has the folder, to read alone or to write a little. Default: nobody else has it. */
+  /** Opened beside a control plane that has the folder, to read alone or to write a little. Default: no one else has it. */
   beside?: 'read' | 'write' | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function openSqlite(folder: string, { beside }: SqliteOptions = {})
 
 // --- internal ---
 
-/** A volume may be somebody else's folder, whose mode is theirs to change: it is taken where others than its group see nothing. */
+/** A volume may be someone else's folder, whose mode is theirs to change: it is taken where others than its group see nothing. */
 function closeFolder(folder: string): void {
   try {
     chmodSync(folder, 0o700);

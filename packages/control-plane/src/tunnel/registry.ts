@@ -31,7 +31,7 @@ export interface TunnelHolder {
   url: string | undefined;
 }
 
-/** Of one control plane alone: nothing is stored, and one that starts anew takes the first box that comes back. */
+/** Of one control plane alone: nothing is stored, and one that restarts takes the first box that comes back. */
 export function createOwnRegistry(now: () => number): Registry {
   const newest = new Map<string, Omit<Grant, 'holder'>>();
   let count = 0;

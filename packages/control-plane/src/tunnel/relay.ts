@@ -108,7 +108,7 @@ export function createRelay(options: RelayOptions): Relay {
   /** Of a tunnel that is not open here. */
   const passElsewhere = async (name: string, asked: Asked, outside: Outside): Promise<void> => {
     const holder = await registry.findHolder(name);
-    // Whoever asked may have gone meanwhile, which nobody would say again.
+    // The client may have disconnected meanwhile, and there is no second event for that.
     if (asked[1].destroyed) return;
     if (!holder) return pass(undefined, asked, outside);
     const fault = findFault(asked[0]);

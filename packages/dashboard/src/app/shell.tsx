@@ -11,7 +11,7 @@ import { Sidebar } from './sidebar.tsx';
 import { StreamState } from './stream-state.tsx';
 import { Toasts } from '../ui/toast.tsx';
 
-/** What stands around every screen. */
+/** What surrounds every screen. */
 export function Shell() {
   const { bootstrap } = useBox();
   const [isOpen, setOpen] = useState(false);

@@ -10,7 +10,7 @@ export type Post = (
   options: { headers: Record<string, string>; signal: AbortSignal | undefined },
 ) => Promise<Response>;
 
-/** What becomes of a call that waits. */
+/** What happens to a call that waits. */
 export interface ResumeEntry {
   interruptId: string;
   status: 'resolved';
@@ -83,7 +83,7 @@ function isShutdown(event: AgentEvent): boolean {
   return event.type === 'RUN_ERROR' && event.code === 'shutting_down';
 }
 
-/** The box, or what stands before it, is away for a while. */
+/** The box, or what comes before it, is away for a while. */
 function isPassing(error: unknown): boolean {
   const { status } = (error ?? {}) as { status?: unknown };
   return typeof status === 'number' ? status >= 502 && status <= 504 : error instanceof TypeError;

@@ -148,7 +148,7 @@ export async function toDetail(
   { journal, describeArguments }: DetailOptions,
 ): Promise<ApprovalDetail> {
   const [asked, approval] = [readDetail(entry.hook), toApproval(entry)];
-  // What the copilot was given is for nobody else to read.
+  // What the copilot was given is for no one else to read.
   if (isOfText(asked) || isAskedByCopilot(asked)) return { ...approval, input: null, inputSchema: null };
   const input = entry.first ? toJsonValue((decode(entry.first.payload) as ApprovalEvent).input) : null;
   if (!isOfCall(asked)) return { ...approval, input, inputSchema: asked.inputSchema ?? null };

@@ -70,7 +70,7 @@ export function toAddress({ url: text, apiKey = '' }: Pick<BrowserEndpoint, 'url
   return url;
 }
 
-/** The address as it is shown: what stands in its query may be a key that somebody wrote there. */
+/** The address as it is shown: what is in its query may be a key that someone wrote there. */
 export function toShown(text: string): string {
   const [head = '', query] = text.split('#')[0]?.split(/\?(.*)/s) ?? [];
   if (query === undefined) return head;

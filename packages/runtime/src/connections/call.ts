@@ -13,7 +13,7 @@ export interface CallOptions {
 }
 
 /**
- * Calls the service with its credential, which its own origins are sent and nobody else. Follows three redirects. A token
+ * Calls the service with its credential, which its own origins are sent and no one else. Follows three redirects. A token
  * that is answered with 401 is replaced, and the call made once more.
  */
 export async function callService(

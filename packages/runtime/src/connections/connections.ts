@@ -43,7 +43,7 @@ export interface Connections extends Pick<DeclaredConnections, 'load' | 'problem
   get(id: string): Promise<Connection & { usedBy: ConnectionUse[] }>;
   /** Throws `connection_invalid`, `connection_exists`, `too_many_connections`. */
   create(connection: NewConnection, by: string): Promise<Connection>;
-  /** Throws `connection_not_found`, and `connection_invalid` for what its service knows nobody by. */
+  /** Throws `connection_not_found`, and `connection_invalid` for what its service knows no one by. */
   setCredential(id: string, credential: GivenCredential): Promise<Connection>;
   /** Begins the sign-in whose token the box is to have. Throws `connection_not_found`, `connection_not_ready`. */
   authorize(id: string): Promise<SignIn>;

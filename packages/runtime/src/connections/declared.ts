@@ -99,6 +99,6 @@ async function readOne(entry: DeclaredEntry, program: Program): Promise<DefinedC
 }
 
 function partsOf({ provider, auth, per, title, settings }: ReturnType<typeof toStored>) {
-  // As the store has it: what is undefined is not there.
+  // As the store holds it: what is undefined is not there.
   return { provider, auth, per, title, settings: JSON.parse(JSON.stringify(settings)) as unknown };
 }

@@ -9,7 +9,7 @@ import type { Resolved } from './resolve.ts';
 import type { Revoke } from './revocation.ts';
 import type { ConnectionStore, Owner } from './store.ts';
 
-/** Where somebody signs in. */
+/** Where someone signs in. */
 export interface SignIn {
   url: string;
   expiresAt: string;

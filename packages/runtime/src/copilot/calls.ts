@@ -120,7 +120,7 @@ interface Question {
   expiresAt: string;
 }
 
-/** A call that cannot be asked about again: what was not shown of it is known to nobody. */
+/** A call that cannot be asked about again: what was not shown of it is known to no one. */
 function toLost({ op, marked, doubt }: Pick<Question, 'op' | 'marked' | 'doubt'>, lost: readonly string[]): unknown {
   const input = withoutSecrets(marked);
   const names = lost.map((name) => `"${name}"`).join(', ');

@@ -23,7 +23,7 @@ export type BoxEvent =
   | WorkspaceChanged
   | ({ type: 'budget.warning' | 'budget.exceeded' } & BudgetFacts);
 
-/** Somebody has changed what a room holds: `config`, `secrets`. */
+/** Someone has changed what a room holds: `config`, `secrets`. */
 export interface WorkspaceChanged {
   type: 'workspace.changed';
   room: string;
@@ -62,7 +62,7 @@ export interface EventsOptions {
 
 /**
  * An event is made only while a client listens, here or on another replica. The last `RING` of them are kept for
- * clients that come back; once no client has listened for a while they are forgotten, and ids begin anew.
+ * clients that come back; once no client has listened for a while they are forgotten, and ids start over.
  */
 export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs = LINGER_MS }: EventsOptions): Events {
   const readers = new Map<Reader, Viewer>();

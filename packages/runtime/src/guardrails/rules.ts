@@ -34,7 +34,7 @@ export interface JudgedFor {
 export interface Own {
   check: OwnCheck;
   timeoutMs: number;
-  /** Where it stands. */
+  /** Where it is. */
   file: string | null;
 }
 

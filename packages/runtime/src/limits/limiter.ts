@@ -96,7 +96,7 @@ export interface LimiterOptions {
 
 /**
  * Rates and places are counted in the key-value store, and by each replica for itself while that is away; tokens in the
- * relational store. Neither being away refuses anybody.
+ * relational store. Neither being away refuses anyone.
  */
 export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: LimiterOptions): Limiter {
   const store = createCountingKv(kv, now);

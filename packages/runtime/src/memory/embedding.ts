@@ -35,7 +35,7 @@ export interface MemoryLimits extends LookLimits {
   leaseMs: number;
   /** Between two looks for what is due; up to six times as long while nothing is. */
   everyMs: number;
-  /** How often a turn is tried, of which nobody would see to it that it is tried again: for about a day. */
+  /** How often a turn is tried, of which no one would see to it that it is tried again: for about a day. */
   attempts: number;
   /** The first pause; each is twice the one before, up to five minutes. */
   pauseMs: number;

@@ -6,7 +6,7 @@ import { BoxError } from '../errors.ts';
 import type { Reached } from '../operations/define.ts';
 import type { Runs } from './runs.ts';
 
-/** What became of the runs that match. */
+/** The outcome of the runs that match. */
 export const BulkResult = z.object({
   matched: z.int().describe('Runs that match, before anything was done; with a `cursor`, as the first request counted'),
   done: z.int(),

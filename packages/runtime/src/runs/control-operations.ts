@@ -15,10 +15,10 @@ export interface RetryHow {
   idempotencyKey?: string;
 }
 
-/** Starts runs anew: a room above, which knows the code of the workflows. */
+/** Starts runs again: a room above, which knows the code of the workflows. */
 export interface Retries {
   retry(runId: string, from: 'failed-step' | 'start', how: RetryHow): Promise<StartReceipt>;
-  /** Whether that key has started it anew. */
+  /** Whether that key has started it again. */
   isRetried(runId: string, idempotencyKey: string): Promise<boolean>;
 }
 

@@ -17,7 +17,7 @@ export interface StreamFrames {
 
 // --- internal ---
 
-/** What was missed is not known any more: read what you show anew. */
+/** What was missed is not known any more: read what you show again. */
 type Reset = Frame<'reset', Record<string, never>>;
 type Ended = Run['status'] | 'deleted';
 

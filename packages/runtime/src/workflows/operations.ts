@@ -242,7 +242,7 @@ export const dropQueued = operation({
   },
   async handle({ workflows }, input, { caller }) {
     requireGrant(caller, 'workflows', input.name);
-    // A start of somebody else is none to this caller.
+    // A start of someone else is none to this caller.
     await workflows.findQueued(input.name, input.triggerId, caller);
     await workflows.dequeue(input.name, input.triggerId);
     return { triggerId: input.triggerId, deleted: true as const };

@@ -49,7 +49,7 @@ export interface Workflows extends QueuedStarts, RunForks, WorkflowStarts {
    * or whose session has gone on since, and for the delivery of an event from its start.
    */
   retry(runId: string, from: 'failed-step' | 'start', how?: RetryHow): Promise<StartReceipt>;
-  /** Whether that key has started it anew. */
+  /** Whether that key has started it again. */
   isRetried(runId: string, idempotencyKey: string): Promise<boolean>;
   /** The input as the workflow will get it. Throws what a start with it would. */
   check(name: string, input: unknown): Promise<unknown>;
@@ -82,7 +82,7 @@ export function createWorkflows({
   guardrails,
   log,
 }: WorkflowsOptions): Workflows {
-  /** A run that is blocked, or waits for code, and is begun anew ends as cancelled: its lock is free for the new one. */
+  /** A run that is blocked, or waits for code, and is started again ends as cancelled: its lock is free for the new one. */
   const giveUp = async (run: RunRow, from: 'failed-step' | 'start'): Promise<void> => {
     if (from !== 'start')
       throw new BoxError(

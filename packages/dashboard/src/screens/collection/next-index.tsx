@@ -6,7 +6,7 @@ import { Panel } from '../../ui/page.tsx';
 import { BAR } from '../../ui/progress.ts';
 import type { Collection } from '../knowledge/index-state.tsx';
 
-/** How far a collection is that is embedded anew, and what keeps it. */
+/** How far a collection is that is re-embedded, and what keeps it. */
 export function NextIndex({ of: { name, embedding, index } }: { of: Collection }) {
   const mayAdmin = useMay()('rag:admin');
   const again = useChange('rag.collections.reindex');

@@ -6,7 +6,7 @@ import { ModelField } from '../../ui/model-field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { Collection } from '../knowledge/index-state.tsx';
 
-/** Has all documents embedded anew, under a model. */
+/** Has all documents re-embedded, under a model. */
 export function Reindex({ collection, onClose }: { collection: Collection; onClose(): void }) {
   const { name, embedding, index } = collection;
   const reindex = useChange('rag.collections.reindex');

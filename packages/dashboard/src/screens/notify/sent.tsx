@@ -13,7 +13,7 @@ import { toast, toastFailure } from '../../ui/toast.tsx';
 
 type Delivery = OperationOutput<'notify.deliveries'>['items'][number];
 
-/** Each message with what came of it; one that is over can be sent once more. */
+/** Each message with the outcome of it; one that is over can be sent once more. */
 export function Sent({ deliveries }: { deliveries: Listed<Delivery> }) {
   const mayWrite = useMay()('settings:write');
   const redeliver = useChange('notify.redeliver');

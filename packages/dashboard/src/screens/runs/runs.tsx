@@ -84,7 +84,7 @@ function Listed({
 
 const STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled'];
 const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'fork', 'rewind', 'eval', 'copilot'];
-/** What the box is asked for as it stands in the address. */
+/** What the box is asked for, as the address has it. */
 const NAMED = [
   'name',
   'status',

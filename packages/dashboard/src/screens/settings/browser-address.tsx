@@ -7,7 +7,7 @@ import { toast } from '../../ui/toast.tsx';
 import { BROWSER_ROOMS } from './browser.ts';
 import type { BrowserSettings } from './browser.ts';
 
-/** Sets where the browser is, and what it knows the box by. What stands in an address is not shown, so none is filled in. */
+/** Sets where the browser is, and what it knows the box by. What is in an address is not shown, so none is filled in. */
 export function BrowserAddress({ settings: { url, header, prefix } }: { settings: BrowserSettings }) {
   const set = useChange('browser.set', BROWSER_ROOMS);
   const [draft, setDraft] = useState<Draft>(EMPTY);

@@ -18,7 +18,7 @@ import { NewSecret } from './new-secret.tsx';
 
 export type TriggerDetail = OperationOutput<'triggers.get'>;
 
-/** One trigger: its address and how its sender is known, or what it asks for, and what came of what it has sent. */
+/** One trigger: its address and how its sender is known, or what it asks for, and the outcome of what it has sent. */
 export default function TriggerScreen() {
   const { id = '' } = usePathParams();
   const trigger = useCall('triggers.get', { id });

@@ -39,7 +39,7 @@ export const TOO_SLOW: TurnEvent = {
   retryable: false,
 };
 
-/** The turn stands until somebody does something about its code: it is blocked, or that is not there. */
+/** The turn is stuck until an operator does something about its code: it is blocked, or its code is not there. */
 export function isTurnBlocked(run: Pick<RunRow, 'status' | 'waitingFor' | 'wakeAt'>): boolean {
   return run.status === 'blocked' || (run.wakeAt === null && waitsForCode(run));
 }

@@ -72,7 +72,7 @@ export interface RememberingOptions {
   records(): readonly JournalRecord[];
 }
 
-/** Undefined: the agent has none, nobody is spoken for, or the box keeps no conversation. */
+/** Undefined: the agent has none, no one is spoken for, or the box keeps no conversation. */
 export function createRemembering({ memory, agent, run, input, records }: RememberingOptions): Remembering | undefined {
   const { caller, user } = contextOf(run);
   const isRecorded = (): boolean => records().some(({ stepId, kind }) => stepId === MEMORY && kind === 'step');

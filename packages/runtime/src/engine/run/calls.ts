@@ -212,7 +212,7 @@ export class Calls {
 
   /**
    * The next answer is of a call that the body has not made again. It may still make it: what it awaits need not be the
-   * engine's. Undefined: it has, or it awaits a call that a retry makes anew, and makes this one after it.
+   * engine's. Undefined: it has, or it awaits a call that a retry makes again, and makes this one after it.
    */
   get missing(): JournalRecord | undefined {
     const [record] = this.#deliveries;
@@ -311,7 +311,7 @@ export class Calls {
 
   /**
    * Of the answer the body is given next; -1: of none. In the order in which they were recorded, but that what a retry has
-   * kept waits for calls it makes anew.
+   * kept waits for calls it makes again.
    */
   #nextIndex(): number {
     for (let index = 0; ; index += 1) {

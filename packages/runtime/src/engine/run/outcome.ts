@@ -156,7 +156,7 @@ export function addCosts(a: number | undefined, b: number | undefined): number |
 
 // --- internal ---
 
-/** What is thrown and no error, as one: as the Workflow SDK has it, its cause is what was thrown. */
+/** What is thrown and no error, as one: as in the Workflow SDK, its cause is what was thrown. */
 function toError(thrown: unknown): Error {
   const error = new FatalError(`Not an Error was thrown: ${toText(thrown)}`, { cause: thrown });
   // It was made here, and not where it was thrown.

@@ -37,7 +37,7 @@ export interface StepAttemptsOptions {
   onRetry(call: Call, fields: RecordFields, wakeAt: number): void;
 }
 
-/** The steps of one run that are under way: begins each attempt, and says what came of it, or when the next is due. */
+/** The steps of one run that are under way: begins each attempt, and says the outcome of it, or when the next is due. */
 export class StepAttempts {
   readonly #options: StepAttemptsOptions;
   #running = 0;

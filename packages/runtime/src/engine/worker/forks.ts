@@ -33,7 +33,7 @@ export interface ForkPlan {
   /** All that is recorded. Of values only those that tell how children were started, and which hooks were made. */
   records: JournalRecord[];
   isTaken(record: JournalRecord): boolean;
-  /** Starts of children, by their id, that are made anew. */
+  /** Starts of children, by their id, that are made again. */
   lost: ReadonlySet<string>;
   /** Hooks whose token an open run has that is not ended for the fork. */
   heldHooks: HeldHook[];

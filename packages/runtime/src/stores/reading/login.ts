@@ -13,7 +13,7 @@ export interface LoginPassword {
 export interface Login {
   role: string;
   password: string;
-  /** What a refused connection means to the caller; the password is set anew where it may be. */
+  /** What a refused connection means to the caller; the password is replaced where it may be. */
   repair(error: unknown): Promise<unknown>;
 }
 
