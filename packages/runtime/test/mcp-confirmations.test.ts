@@ -75,7 +75,7 @@ describe('a marked write, asked for by a client that cannot ask a person', () =>
         true,
         'invalid_request',
         expect.stringMatching(
-          /^"value" of "secrets\.\w+" is "\[hidden\]", which stands for a value that is not shown\./,
+          /^"value" of "secrets\.\w+" is "\[hidden\]", a placeholder for a value that is not shown\./,
         ),
       ]);
     }
