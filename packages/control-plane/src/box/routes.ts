@@ -68,7 +68,7 @@ function notAllowed(method: string): PlaneError {
   });
 }
 
-/** Throws `origin_not_allowed`: bodies keep their type here, so that the origin is all there is to tell by. */
+/** Throws `origin_not_allowed`: bodies keep their type here, so that only the origin identifies the sender. */
 function requireOwnPage(door: OwnPages, { request: { method, headers } }: Call): void {
   const site = headers.get('sec-fetch-site');
   const isRead = method === 'GET' || method === 'HEAD';

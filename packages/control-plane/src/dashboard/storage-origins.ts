@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { isLoopbackHost } from '../../../runtime/src/provider/egress.ts';
 import { isOrigin } from '../pages/origin.ts';
 
-/** A box that tells where its object storage is. */
+/** A box that answers where its object storage is. */
 export interface StorageOwner {
   id: string;
   /** Where it answers. Another one is asked again. */

@@ -56,7 +56,7 @@ export function createForwarder(log: Log): Forwarder {
   };
 }
 
-/** Where another control plane has the tunnel, and has not been told its own address. */
+/** Another control plane has the tunnel, and its own address is not configured. */
 export function elsewhere(): PlaneError {
   return new PlaneError(
     'tunnel_elsewhere',

@@ -27,7 +27,7 @@ export interface Held {
 }
 
 export interface TunnelHolder {
-  /** Where other control planes reach it, without a slash at the end. Undefined: it has not been told. */
+  /** Where other control planes reach it, without a slash at the end. Undefined: it is not configured. */
   url: string | undefined;
 }
 

@@ -43,7 +43,7 @@ export interface ReadOptions {
 
 /**
  * The events of one run, up to the one that ends it. A connection that breaks off is made again: under its key the box
- * tells the same turn from its beginning, so an event may come twice.
+ * streams the same turn from its beginning, so an event may come twice.
  */
 export async function* readRun(post: Post, request: RunRequest, options: ReadOptions = {}): AsyncGenerator<AgentEvent> {
   const { signal, onLost, pause = pauseLonger } = options;

@@ -42,7 +42,7 @@ export interface BudgetFacts {
 
 /** The one stream of all that happens. */
 export interface Events extends Lifecycle {
-  /** @param needed it is told to whoever holds one of them. Undefined: to all who may read the stream */
+  /** @param needed it is sent to callers that hold one of them. Undefined: to all who may read the stream */
   publish(event: BoxEvent, needed?: readonly Permission[]): void;
   /** Reads from now on, or after the event with that id. Throws `too_many_streams`. */
   open(caller: Caller, lastEventId: string | undefined, signal: AbortSignal): Frames;
@@ -186,10 +186,10 @@ interface OfRun {
   name?: string;
 }
 
-/** Whether one client is told of it. */
+/** Whether one client is sent it. */
 type Viewer = (kept: Kept) => boolean;
 
-/** What a key or a user is told: how its own runs of what it is granted go, which are those it may read. */
+/** What a key or a user is sent: how its own runs of what it is granted go, which are those it may read. */
 const OF_RUNS = /^(?:run\.|step\.|state\.)/;
 
 function toViewer(caller: Caller): Viewer {

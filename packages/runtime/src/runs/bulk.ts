@@ -34,7 +34,7 @@ export interface BulkRequest {
   cursor?: BulkCursor;
   /** Does it to one run; throws as the operation on one does. */
   apply(runId: string): Promise<unknown>;
-  /** Told which runs those of this request are, before anything is done to one. */
+  /** Called with the runs of this request, before anything is done to one. */
   begin?: (runIds: string[]) => Promise<void>;
 }
 

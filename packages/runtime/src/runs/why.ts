@@ -16,7 +16,7 @@ import type { Facts, WhySources } from './why-facts.ts';
 
 const time = z.iso.datetime();
 
-/** Why a run stands where it is, by what is known at this moment. */
+/** The state of a run and why, by what is known at this moment. */
 export const Why = z.object({
   runId: z.string().nullable().describe('Null: a start that waits for a place or a time and is no run yet'),
   triggerId: z.string().nullable(),
@@ -76,7 +76,7 @@ export interface WhyAsk {
   findCanceller(runId: string): Promise<string | undefined>;
 }
 
-/** Says why a run, or a start that waits, stands where it is. */
+/** Explains the state of a run, or of a start that waits. */
 export interface RunWhy {
   /** @param id of a run or of a queued start. Throws `run_not_found`. */
   explain(id: string, ask?: WhyAsk): Promise<Why>;

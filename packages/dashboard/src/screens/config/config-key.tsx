@@ -39,7 +39,7 @@ function Editor({ value, onClose }: { value: ConfigValue; onClose(): void }) {
   const [form, dispatch] = useSchemaForm(type, value.value);
   const [isJson, setJson] = useState(!hasFields(type));
   const [issues, setIssues] = useState(NO_ISSUES);
-  // What is set is what someone has looked at: the revision that the form began with, or was told of since.
+  // What is set is what someone has looked at: the revision that the form began with, or has been notified of since.
   const [seen, setSeen] = useState(revision);
   const set = useChange('config.set');
   const unset = useChange('config.delete');

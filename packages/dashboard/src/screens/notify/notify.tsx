@@ -101,6 +101,6 @@ const COLUMNS: readonly Column<Receiver>[] = [
     ),
   },
   { title: 'Waiting', end: true, cell: ({ pending }) => pending },
-  { title: 'Told of', wide: true, cell: ({ events }) => <code className="text-xs">{events.join(', ')}</code> },
+  { title: 'Events', wide: true, cell: ({ events }) => <code className="text-xs">{events.join(', ')}</code> },
   { title: 'Workflows', wide: true, cell: ({ workflows }) => <bdi>{workflows?.join(', ') ?? 'all'}</bdi> },
 ];

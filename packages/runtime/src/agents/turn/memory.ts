@@ -135,7 +135,7 @@ function toOptions(memory: boolean | MemoryOptions | undefined): MemoryOptions |
   return memory === true ? {} : memory;
 }
 
-/** Stands in the message of the user, who said or was told it: it counts for no more than what that user says. */
+/** It is put into the message of the user, who wrote or read it: it counts for no more than what that user says. */
 function showEarlier(
   messages: readonly ChatMessage[],
   asked: unknown,

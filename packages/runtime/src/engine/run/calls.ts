@@ -363,7 +363,7 @@ export class Calls {
     this.#reads.begin([first, ...later]);
   }
 
-  /** The digest alone does not tell: the same arguments may be written in another way. */
+  /** The digest alone does not decide: the same arguments may be written in another way. */
   #compareOnceRead(call: Call, history: CallHistory): void {
     const { readLarge, onMismatch, onChange } = this.#options;
     const record = firstOf(history) as CallRecord;

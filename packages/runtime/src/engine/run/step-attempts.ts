@@ -57,7 +57,7 @@ export class StepAttempts {
     const action = call.action as RunAction;
     call.attempt += 1;
     this.#running += 1;
-    // Not before what the body has seen, should the clock have been set back meanwhile: a retry tells by it what came after a failure.
+    // Not before what the body has seen, should the clock have been set back meanwhile: a retry recognises by it what came after a failure.
     const startedAt = Math.max(driver.clock.now(), call.madeAt);
     call.runningSince = startedAt;
     call.firstStartedAt ??= startedAt;

@@ -33,7 +33,7 @@ export interface StopOptions {
   isLate: boolean;
   /** Whoever asked has gone. */
   isLeft: boolean;
-  /** Of what the code has thrown. Default: it is told as it is. */
+  /** Of what the code has thrown. Default: unchanged. */
   redact?: Redact | undefined;
 }
 

@@ -77,18 +77,18 @@ export function createPublisher({ lifecycle = UNFOLLOWED, observer, journal }: P
     },
     appended(entry, result, row) {
       if (result.outcome !== 'appended') return;
-      const tell = (known: RunRow): void => {
+      const emit = (known: RunRow): void => {
         if (lifecycle.isFollowed) for (const event of eventsOf(known, entry, result)) publish(event);
         observe(entry, known);
       };
       // Before the run leaves: what its end promotes is published after it.
-      if (row) return tell(row);
+      if (row) return emit(row);
       const { records, patch } = entry;
       const says = records.length > 0 || patch.status !== undefined || patch.state !== undefined;
       if (!(lifecycle.isFollowed || observer) || !says) return;
       // What is written as a run leaves lands after it has left: that it is blocked.
       void journal.getRun(entry.runId).then(
-        (left) => left && tell(left),
+        (left) => left && emit(left),
         () => {},
       );
     },

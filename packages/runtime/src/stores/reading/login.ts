@@ -122,7 +122,7 @@ const TOO_MUCH = `
 
 const ROUNDS = 4096;
 
-/** What a server keeps of a password with SCRAM-SHA-256: it proves the password, and does not tell it. RFC 5803. */
+/** What a server keeps of a password with SCRAM-SHA-256: it proves the password, and does not reveal it. RFC 5803. */
 function toVerifier(password: string): string {
   const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, ROUNDS, 32, 'sha256');
