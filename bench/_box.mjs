@@ -44,7 +44,7 @@ export async function bootBox({ root, modelUrl, nodeArgs = [] }) {
 }
 
 /**
- * A deployed box as a process, which asks nobody for a credential. Answers at once; the box boots behind it.
+ * A deployed box as a process, which asks no one for a credential. Answers at once; the box boots behind it.
  * @param {{ bundleDir: string, env: Record<string, string> }} options
  */
 export async function bootBundle({ bundleDir, env }) {

@@ -28,7 +28,7 @@ export function startChild(file, config) {
       child.send({ command, input }, () => {});
       const [message] = await Promise.race([answered, ended]);
       ending.abort();
-      answered.catch(() => {}); // nobody waits for it
+      answered.catch(() => {}); // no one waits for it
       if (typeof message !== 'object' || message === null)
         throw new Error(`The process of the benchmark ended at "${command}". What it said is above.`);
       return message.answer;

@@ -84,7 +84,7 @@ async function readMemory(session) {
 }
 
 /**
- * What the box tells everybody who follows it.
+ * What the box tells everyone who follows it.
  * @param {import('./_box.mjs').Box} box
  */
 async function countEvents(box) {

@@ -2,7 +2,7 @@
 /**
  * A control plane in a process of its own, asked over HTTP by `LANES` callers at once for `SECONDS`, per store:
  *   tokens    identity tokens minted with the cookie of a person, per second
- *   polls     polls of a device code that nobody has approved, per second: each lane has one code, and is told to slow down
+ *   polls     polls of a device code that no one has approved, per second: each lane has one code, and is told to slow down
  *   refreshes refresh tokens rotated, per second: each lane has a session of its own
  *   tokens, polls   again with 100 and 500 tunnels open, the most there may be, of which each write asks whether they are still good
  *   memory    MiB of the process once it listens, and after that work

@@ -26,6 +26,6 @@ const WRITTEN = '<!-- Written by scripts/make-reference.mjs from the code. Do no
 
 /** @param {string} text */
 function escapeCell(text) {
-  // What stands in angle brackets outside of code would be an element, which a viewer leaves out.
+  // What is in angle brackets outside of code would be an element, which a viewer leaves out.
   return text.replaceAll('|', '\\|').replaceAll(/(`[^`]*`)|</g, (_, quoted) => quoted ?? '&lt;');
 }

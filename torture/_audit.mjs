@@ -35,7 +35,7 @@ export async function audit(claims) {
   for (const id of acknowledged) if (!known.has(id)) problems.push(`${id}: an acknowledged start is gone.`);
   for (const { runId, triggerId } of runs)
     if (!acknowledged.has(runId) && !acknowledged.has(triggerId ?? ''))
-      problems.push(`${runId}: nobody was told of it.`);
+      problems.push(`${runId}: no one was notified of it.`);
   /** @type {Set<string>} */
   const recorded = new Set();
   for (const run of runs) problems.push(...(await auditRun(claims, run, recorded)));

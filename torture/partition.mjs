@@ -66,7 +66,7 @@ async function cutOnce({ boot, tryStart, journal, receiver, problems }, { url, r
     if (round % 2 === 0) cable.mend();
     else cable.reset();
     const isTold = await until(() => alone.state.aborted.length >= runs, 20_000);
-    if (!isTold) say(`Of ${runs} steps ${alone.state.aborted.length} were told to stop.`);
+    if (!isTold) say(`Of ${runs} steps ${alone.state.aborted.length} were aborted.`);
     const epochs = new Set((await rows()).map(({ epoch }) => epoch));
     if (epochs.size !== 1 || !epochs.has(2)) say(`The epochs are ${[...epochs].join(', ')}, not 2.`);
     receiver.release(second);

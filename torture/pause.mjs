@@ -63,7 +63,7 @@ async function pauseOnce({ boot, tryStart, journal, receiver }, round, runs) {
   const problems = [
     began ? '' : 'The steps did not begin.',
     taken ? '' : 'The runs were not taken over after the lease.',
-    stopped && reasons.length === runs ? '' : `${reasons.length} steps of ${runs} paused runs were told to stop.`,
+    stopped && reasons.length === runs ? '' : `${reasons.length} steps of ${runs} paused runs were aborted.`,
     refused.fenced === runs ? '' : `${refused.fenced ?? 0} appends of ${runs} paused runs were fenced.`,
     reasons.every((reason) => reason.includes('fenced')) ? '' : `A step was stopped for another reason: ${reasons[0]}`,
     epochs.size === 1 && epochs.has(2) ? '' : `The epochs are ${[...epochs].join(', ')}, not 2.`,

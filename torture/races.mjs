@@ -54,13 +54,13 @@ async function raceResumes(scene, token, clients) {
   const losers = answers.filter((_, index) => index !== winner);
   const told = losers.filter((answer) => answer?.status === 409 && answer.body.details?.payload?.by === winner);
   if (winner < 0 || told.length !== clients - 1)
-    scene.problems.push(`${token}: client ${winner} won, ${told.length} of ${clients - 1} others were told so.`);
+    scene.problems.push(`${token}: client ${winner} won, ${told.length} of ${clients - 1} others got that answer.`);
   await until(async () => (await scene.journal.getRun(runId))?.endedAt != null);
   const events = await scene.journal.hooks.listEvents(runId, [{ token, n: 0 }]);
   const shown = await scene.pick()?.call(`GET /api/runs/${runId}`);
   if (events.events.length !== 1) scene.problems.push(`${token}: ${events.events.length} resumes are recorded.`);
   if (shown?.body?.output?.by !== winner)
     scene.problems.push(
-      `${token}: the body got ${JSON.stringify(shown?.body?.output)}, client ${winner} was told it won.`,
+      `${token}: the body got ${JSON.stringify(shown?.body?.output)}, client ${winner} got the answer that it won.`,
     );
 }

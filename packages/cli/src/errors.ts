@@ -220,7 +220,7 @@ const NO_NATIVE_PART = 'Cannot find native binding';
 
 function incompleteInstall(root = process.cwd()): CliError {
   const left = findLeftOut(root);
-  const install = left === undefined ? 'install the packages anew' : `run \`npm install --no-save ${left}\``;
+  const install = left === undefined ? 'install the packages again' : `run \`npm install --no-save ${left}\``;
   return new CliError(
     'install_incomplete',
     `The native part of the bundler is not installed: npm leaves it out on Node below ${WHOLE_INSTALL}.`,
@@ -241,21 +241,21 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   not_linked: 'Check the id; the control plane lists the boxes of the organization.',
   confirm_required: 'Add --yes.',
   invalid_request: 'Run the verb with --help to see what it takes.',
-  unauthorized: 'Show the box a token it knows: set SVC_API_TOKEN.',
+  unauthorized: 'Send a token that the box accepts: set SVC_API_TOKEN.',
   rag_collection_not_found: 'Run `svc rag list` to see the collections of this box.',
   rag_document_not_found: 'Run `svc rag search <collection> <query>` to see which documents it finds.',
   query_failed: 'Run `svc db tables` to see the tables and their columns.',
-  query_login_unavailable: 'Run what stands in "details" as an administrator of the server.',
+  query_login_unavailable: 'Run the statements in "details" as an administrator of the database server.',
   forbidden: 'Ask an owner or admin of the organization for the role this needs.',
   not_found: 'Check the name or id; `svc workflows list` and `svc runs list` show what there is.',
   run_not_found: 'Run `svc runs list` to see the runs of this box.',
   approval_not_found: 'Run `svc hitl list` to see what is asked.',
-  approval_closed: 'Run `svc hitl get <id>` to see what became of it.',
+  approval_closed: 'Run `svc hitl get <id>` to see its outcome.',
   already_decided: 'Run `svc hitl get <id>` to see who decided.',
   run_final: 'Run `svc runs get <id>` to see how it ended.',
   run_not_final: 'Cancel it first with `svc runs cancel <id>`, or wait for its end.',
-  run_not_blocked: 'Run `svc why <id>` to see how it stands.',
-  run_not_retryable: 'Run `svc why <id>` to see how it stands.',
+  run_not_blocked: 'Run `svc why <id>` to see its state.',
+  run_not_retryable: 'Run `svc why <id>` to see its state.',
   run_not_forkable: 'Run `svc runs steps <id>` to see what is recorded of it.',
   run_changed: 'Run `svc runs fork <id> --from <step>` again, which shows what has changed.',
   prompt_not_published_before: 'Run `svc prompts versions <id>` to see the versions.',
@@ -265,7 +265,7 @@ const SUGGESTIONS: Record<string, string | undefined> = {
   eval_suite_not_found: 'Run `svc eval list` to see the suites of this box.',
   eval_suite_not_runnable: 'Change the suite, then launch it again.',
   eval_run_not_found: 'Run `svc eval list` to see the last run of each suite.',
-  eval_run_final: 'Run `svc eval get <id>` to see what came of it.',
+  eval_run_final: 'Run `svc eval get <id>` to see its result.',
   guardrail_not_found: 'Run `svc guardrails list` to see the rules of this box.',
   guardrail_exists: 'Run `svc guardrails list` to see the rules of this box.',
   guardrail_in_code: 'Change the file in the workspace, then deploy it.',

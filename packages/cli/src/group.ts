@@ -3,7 +3,7 @@ import { findNearest } from './nearest.ts';
 import type { OperateVerb } from './operate/form.ts';
 import type { Verb } from './verb.ts';
 
-/** Where a verb stands. */
+/** Where a verb is. */
 export interface Place {
   /** The words that lead to it, without `svc`. */
   path: string;
@@ -49,10 +49,7 @@ export function findVerb(root: Group, args: readonly string[]): Found {
     const word: string | undefined = args[words.length];
     if (word === undefined || (node.itself && word.startsWith('-'))) break;
     if (word.startsWith('-'))
-      throw usageError(
-        `"${word}" stands before the verb.`,
-        'Put flags after the verb: svc workflows list --agent <id>.',
-      );
+      throw usageError(`"${word}" is before the verb.`, 'Put flags after the verb: svc workflows list --agent <id>.');
     const next: Leaf | Group | undefined = Object.hasOwn(node.verbs, word) ? node.verbs[word] : undefined;
     if (!next && node.itself && node.takes !== undefined) break;
     if (!next) throw unknownVerb(node, words, args.slice(words.length));

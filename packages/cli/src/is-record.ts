@@ -1,4 +1,4 @@
-/** An object with members, as JSON has it: no array. */
+/** An object with members, as JSON: no array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

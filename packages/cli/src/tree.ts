@@ -118,7 +118,7 @@ export const TREE: Group = {
     catalog,
     activity,
     why: {
-      summary: 'Say why a run stands where it stands.',
+      summary: 'Explain the state of a run, and what to do next.',
       page: 'operating',
       load: async () => (await import('./commands/why.ts')).explainRun,
     },
@@ -129,7 +129,7 @@ export const TREE: Group = {
     },
     pull,
     replay: {
-      summary: 'Lead the code of the workspace through the history of a run.',
+      summary: 'Replay the history of a run through the code of the workspace.',
       page: 'operating',
       load: async () => (await import('./commands/replay/replay.ts')).replayRun,
     },

@@ -119,7 +119,7 @@ export const TARGET_ARGS = {
   url: {
     type: 'string',
     valueHint: 'address',
-    description: 'Target the box on this address; SVC_API_TOKEN is what it is shown.',
+    description: 'Target the box on this address; SVC_API_TOKEN is its credential.',
   },
 } as const;
 
@@ -205,7 +205,7 @@ function joinRepeated(rawArgs: readonly string[], names: readonly string[]): str
   ];
 }
 
-/** What stands behind `--` is no flag. */
+/** What comes after `--` is not a flag. */
 function listFlags(rawArgs: readonly string[]): readonly string[] {
   const end = rawArgs.indexOf('--');
   return end === -1 ? rawArgs : rawArgs.slice(0, end);

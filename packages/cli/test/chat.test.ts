@@ -136,7 +136,7 @@ describe('a conversation', () => {
     );
     expect(refunded).toEqual([1, 3]);
     expect(result.stderr).toContain('Give money back?\n[a]pprove');
-    // The call stands above the question, and not once more beneath it.
+    // The call is above the question, and not once more beneath it.
     expect(result.stdout.match(/refund {"amount":1}/g)).toHaveLength(1);
     expect(result.stderr).not.toContain('{"amount":1}');
     expect(result.stderr).toContain('Type one of: approve, edit, reject.');

@@ -96,7 +96,7 @@ describe('the .env of a workspace', () => {
       message: `"${join(root, '.env')}" is no text in UTF-8.`,
     });
     rmSync(join(root, '.env'));
-    // For anybody, root included, a link that leads to itself cannot be read.
+    // For anyone, root included, a link that leads to itself cannot be read.
     symlinkSync('.env', join(root, '.env'));
     await expect(startDev(options)).rejects.toMatchObject({
       code: 'generic',

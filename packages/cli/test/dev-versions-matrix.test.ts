@@ -10,7 +10,7 @@ import { eventually, useRig } from './e2e/_setup.ts';
 
 const rig = useRig();
 
-/** Nobody edits those under a running box: a package is installed with it ended. */
+/** No one edits those under a running box: a package is installed with it ended. */
 const edits = EDITS.filter(({ workflow }) => workflow !== 'packages');
 const isEdited = (file: string): boolean => !file.startsWith('node_modules/') && !file.includes('/packages.');
 const filesWithout = (version: 1 | 2): Files =>

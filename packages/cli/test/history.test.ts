@@ -347,7 +347,7 @@ describe('svc replay --promote', () => {
   });
 });
 
-/** The tests of the workspace, with the runtime as it stands in this repository. */
+/** The tests of the workspace, with the runtime as it is in this repository. */
 /** On what was built, as a workspace has it. */
 function runVitest() {
   writeFileSync(

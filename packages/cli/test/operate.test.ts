@@ -249,8 +249,8 @@ describe('svc keys create', () => {
     const argv = ['keys', 'create', '--name', 'ci', '--agents', 'support,refund', '--workflows', 'refund,nobody'];
     const { stdout, stderr, exitCode } = await runAgainst(box, argv);
     expect(stderr.match(/^warning: .*$/gm)).toEqual([
-      'warning: the box has no agent "refund"; the key is good for it once there is one.',
-      'warning: the box has no workflow "nobody"; the key is good for it once there is one.',
+      'warning: the box has no agent "refund"; the key is valid for it once there is one.',
+      'warning: the box has no workflow "nobody"; the key is valid for it once there is one.',
     ]);
     expect([exitCode, stdout.trimEnd().split('\n').at(-1)]).toEqual([0, 'svc_1']);
   });

@@ -128,7 +128,7 @@ describe('what is built of a workspace with tables', () => {
     ]);
     const built = readDocument(await run(workspace, 'build'));
     expect(built.problems).toMatchObject([{ code: 'migration_changed' }]);
-    // Who begins anew may begin with another history.
+    // Who starts over may begin with another history.
     workspace.remove('.svc/pgdata');
     expect(await run(workspace, 'check')).toMatchObject({ exitCode: 0 });
     await run(workspace, 'schema', 'apply');

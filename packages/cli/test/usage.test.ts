@@ -73,7 +73,7 @@ describe('a wrong command line is generic, exit 1', () => {
     [['approvals', 'list'], 'There is no verb "approvals". Did you mean "hitl list"?'],
     [['constructor'], 'There is no verb "constructor".'],
     [['workflows'], '"svc workflows" needs a verb: list, schema, start, start-many, queue, dequeue, changes, find.'],
-    [['--agent', 'x', 'runs', 'list'], '"--agent" stands before the verb.'],
+    [['--agent', 'x', 'runs', 'list'], '"--agent" is before the verb.'],
     [['runs', 'list', '--stauts', 'failed'], '"svc runs list" has no flag "--stauts".'],
     [['runs', 'list', '-x'], '"svc runs list" has no flag "-x".'],
     [['runs', 'list', '-xyz_1'], '"svc runs list" has no flag "-xyz_1".'],

@@ -217,7 +217,7 @@ describe('svc workflows start --wait', () => {
       'GET /api/runs/r1': { body: over('completed') },
     });
     const { stderr } = await runAgainst(box, ['workflows', 'start', 'greet', '--wait']);
-    expect(stderr.split('\n')[0]).toBe('Waiting for the turn of greet');
+    expect(stderr.split('\n')[0]).toBe('Waiting in the queue of greet');
     expect(stderr).not.toContain('\u001B[');
   });
 

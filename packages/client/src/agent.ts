@@ -12,7 +12,7 @@ export type AgentEvent = AguiEvent;
 /** A tool call that waits for a decision. */
 export type AgentInterrupt = AguiInterrupt;
 
-/** What becomes of such a call. `input`: other arguments, for `edit`. */
+/** What happens to such a call. `input`: other arguments, for `edit`. */
 export interface AgentDecision {
   /** The id of the interrupt. */
   id: string;
@@ -51,7 +51,7 @@ export interface AgentSession<O> {
   send(message: string, options?: SendOptions): Promise<AgentTurn<O>>;
   /**
    * The same as it comes, event by event; the last one is `RUN_FINISHED` or `RUN_ERROR`. After a connection that broke off,
-   * what is new of the turn comes; a text whose start comes again begins anew.
+   * what is new of the turn comes; a text whose start comes again starts over.
    */
   stream(message: string, options?: SendOptions): AsyncIterable<AgentEvent>;
   /** Decides calls that wait, and answers what the agent said then. */

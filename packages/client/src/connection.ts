@@ -5,7 +5,7 @@ import type { Client, StreamEvent } from './index.ts';
 
 export type BoxEvent = StreamEvent<'events.stream'>;
 
-/** The one stream of events that all readers of a client share. It is open while somebody listens. */
+/** The one stream of events that all readers of a client share. It is open while someone listens. */
 export interface Connection {
   /** `opened` is called with each connection that is made: what was missed meanwhile is to be read. */
   listen(listener: Listener): () => void;
@@ -57,7 +57,7 @@ export function createConnection(client: Client): Connection {
           change(state === 'open' ? { state, refusal: undefined } : { state });
           if (state !== 'open') return;
           tellOpened();
-          // Another replica may have said its first words before it knew that somebody listens.
+          // Another replica may have said its first words before it knew that someone listens.
           clearTimeout(settle);
           settle = setTimeout(tellOpened, SETTLE_MS);
         },

@@ -54,7 +54,7 @@ export interface Live {
   frames(runId: string, name: string, limit: number): Shared<FramesView>;
 }
 
-/** The same for everybody who has the client. */
+/** The same for everyone who has the client. */
 export function liveOf(client: Client): Live {
   const known = LIVES.get(client);
   if (known) return known;

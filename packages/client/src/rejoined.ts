@@ -6,7 +6,7 @@ export interface Rejoined {
   reconnect(): void;
   /**
    * What of an event was not handed on before. A text that goes on in another way than it began, because the box was killed
-   * and has asked its model anew, comes again from its start.
+   * and has asked its model again, comes again from its start.
    */
   take(event: AguiEvent): AguiEvent[];
 }

@@ -18,14 +18,14 @@ export function createShared<T extends object>({ first, begin }: SharedOptions<T
   let value = first;
   let end: (() => void) | undefined;
   let leaving: ReturnType<typeof setTimeout> | undefined;
-  let telling: ReturnType<typeof setTimeout> | undefined;
-  const tell = (): void => {
-    telling = undefined;
+  let emitting: ReturnType<typeof setTimeout> | undefined;
+  const emit = (): void => {
+    emitting = undefined;
     for (const listener of listeners) listener();
   };
   const set = (change: Partial<T>): void => {
     value = { ...value, ...change };
-    telling ??= setTimeout(tell);
+    emitting ??= setTimeout(emit);
   };
   return {
     get: () => value,

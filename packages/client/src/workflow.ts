@@ -18,7 +18,7 @@ export interface StartManyOptions extends CallOptions {
   idempotencyKey?: string | undefined;
 }
 
-/** What became of one of many starts, at its place in the list. */
+/** The outcome of one of many starts, at its place in the list. */
 export type ManyStarted<O> =
   | { status: 'started' | 'queued'; run: ClientRun<O> }
   | { status: 'refused'; error: { code: string; message: string; details?: Record<string, unknown> | undefined } };

@@ -3,7 +3,7 @@ import { findFile, findText, isFolder, listFolder } from './files.ts';
 
 /** Something that is no agent and may have been meant as one: under `deep-agents/`, or under a folder people take for it. */
 export interface Agentless {
-  /** `module`: it defines an agent and stands beside the folders. `elsewhere`: an agent in another folder. */
+  /** `module`: it defines an agent and is beside the folders. `elsewhere`: an agent in another folder. */
   kind: 'folder' | 'module' | 'elsewhere';
   path: string;
   /** The name the agent would have. */

@@ -175,7 +175,7 @@ function toWorkflow(marked: MarkedFunction, exported: Exported[], program: t.Pro
 /** A method is exported with what holds it, and an object's or an instance's cannot be. */
 function adviseExport({ node, enclosing, path }: MarkedFunction): string | undefined {
   const isMethod = node.type === 'ClassMethod' || node.type === 'ClassPrivateMethod';
-  if (enclosing.length > 0) return 'It stands in another function: move it to the top of the module, and export it.';
+  if (enclosing.length > 0) return 'It is inside another function: move it to the top of the module, and export it.';
   if (node.type === 'ClassMethod' && node.static && node.kind === 'method')
     return 'Write "export" before its class; a method that is private, protected or has a computed name cannot be started.';
   if (!isMethod && node.type !== 'ObjectMethod' && !path?.includes('.')) return undefined;

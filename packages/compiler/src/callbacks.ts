@@ -22,7 +22,7 @@ export interface BindOptions {
  * Binds each function that one function hands to another to the run that makes it: `limit(() => charge(order))`. A limiter
  * that runs share calls the next function on behalf of whoever ended last. A function that is handed on by its name is
  * bound too: one of this file, and a step, wherever it comes from, which is seen when the call is made. Functions that are
- * called at once, such as those of array methods, are left as they are; so is what stands at the top of the module,
+ * called at once, such as those of array methods, are left as they are; so is what is at the top of the module,
  * outside of any run. A run waits for what a function imports.
  */
 export function bindCallbacks({ types, program, bind, names, steps, workflows }: BindOptions): void {

@@ -7,11 +7,11 @@ import type { Binding, Names, Reference } from './scope.ts';
 /** Why a step cannot have something of the function around it. */
 export type Refusal = 'assigned' | 'function' | 'class' | 'this' | 'bound';
 
-/** What a step that stands inside of another function uses of it. */
+/** What a step that is inside of another function uses of it. */
 export interface Captures {
   /** Variables whose values travel with each call. */
   names: string[];
-  /** What the step is called where it stands, if it uses that. */
+  /** What the step is called where it is, if it uses that. */
   self?: string;
   refused: { name: string; why: Refusal; node: Node }[];
   /** It can be made outside of the function too. False: it has to stay where it is, and may use nothing of it. */

@@ -31,7 +31,7 @@ function readLines(path: string): string[] {
   }
 }
 
-/** As wide as what stands before the column: a tab stays one. */
+/** As wide as what comes before the column: a tab stays one. */
 function toGap(text: string, column: number): string {
   return text
     .slice(0, Math.max(0, column - 1))

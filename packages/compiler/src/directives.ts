@@ -84,7 +84,7 @@ export async function transformDirectives({ code, file, id }: TransformOptions):
   for (const one of misplaced) mark(rewrite, one, ['markMisplaced', file]);
   if (mayHoldUsing(code)) lowerUsing(babel.types, ast.program);
   const runtime = importRuntime(rewrite);
-  // Only what stands above everything says how JSX is meant.
+  // Only what is above everything says how JSX is meant.
   if (file.endsWith('x') && top) moveComments(top, runtime);
   ast.program.body.unshift(runtime);
   const output = babel.transformFromAstSync(ast, code, { ...BARE, ...OUTPUT, filename: id, sourceFileName: id });
@@ -257,7 +257,7 @@ function splitDeclaration(rewrite: Rewrite, marked: MarkedFunction, node: t.Func
   const slot = marked.slots.at(-1);
   if (!statement || !slot) return;
   putAt(slot, wrapper);
-  // Above what stands in the module: whoever is handed the step finds it known.
+  // Above what is in the module: whoever is handed the step finds it known.
   const known = [t.identifier(name), t.stringLiteral(idOf(rewrite, marked))];
   listOf(statement).unshift(t.expressionStatement(t.callExpression(member(rewrite, 'registerStep'), known)));
   insertAfter(statement, { ...node, id: t.identifier(impl), leadingComments: null, trailingComments: null });
@@ -284,7 +284,7 @@ function wrapMethod(rewrite: Rewrite, marked: MarkedFunction, node: t.ClassMetho
   body.body.unshift(t.staticBlock([t.expressionStatement(assignment)]));
 }
 
-/** A getter has no value to replace: its property is defined anew. */
+/** A getter has no value to replace: its property is defined again. */
 function wrapGetter(
   rewrite: Rewrite,
   marked: MarkedFunction,

@@ -21,7 +21,7 @@ export function exportNameOf({ slots, node }: MarkedFunction, exported: Exported
   return owner === null ? null : `${owner}.${key}`;
 }
 
-/** The text of a name as it stands in an export, an import or a key. */
+/** The text of a name as it is in an export, an import or a key. */
 export function nameOf(node: Node): string {
   return node.type === 'Identifier' ? node.name : (literalText(node) ?? '');
 }

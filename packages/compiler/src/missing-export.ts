@@ -17,7 +17,7 @@ export interface Offered {
   isOpen: boolean;
 }
 
-/** One name that is imported, or exported again, from a relative specifier, where it stands. */
+/** One name that is imported, or exported again, from a relative specifier, where it is. */
 export interface Taken extends Position {
   name: string;
   specifier: string;

@@ -16,7 +16,7 @@ import { endsAsWorkflow, nameWorkflows, workflowFileName } from './workflow-name
 export interface Scan {
   agents: ScannedAgent[];
   workflows: ScannedWorkflow[];
-  /** What stands under `deep-agents/` where no agent is found. */
+  /** What is under `deep-agents/` where no agent is found. */
   agentless: Agentless[];
   /** Other modules under `workflows/`: no one loads them by name, but a directive may have been left there. */
   unplaced: string[];

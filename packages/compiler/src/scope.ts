@@ -26,7 +26,7 @@ export interface Reference {
   /** Undefined: a global. */
   binding: Binding | undefined;
   isWrite: boolean;
-  /** Where it stands. */
+  /** Where it is. */
   scope: Scope;
 }
 

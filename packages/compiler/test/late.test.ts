@@ -122,7 +122,7 @@ it('a workflow file in a folder that is not read is named, with where to move it
   const none = { 'flows/none.workflow.ts': 'export const none = 1;\n', 'examples/own/svc.json': '{}\n' };
   const marks = { 'packages/desk/deep-agents/desk/index.ts': '', 'packages/conf/svc.config.ts': '' };
   const way = (file: string, to: string) =>
-    `${file}:2:3 workflow_outside_folder: 'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. Move the file to "${to}".`;
+    `${file}:2:3 workflow_outside_folder: 'use workflow' is outside of workflows/*.workflow.ts, so nothing can start it. Move the file to "${to}".`;
   expect(await problemsOf({ ...files, ...none, ...marks })).toEqual([
     way('flows/ok.workflow.ts', 'workflows/ok.workflow.ts'),
     way('root.workflow.ts', 'workflows/root.workflow.ts'),

@@ -40,7 +40,7 @@ export async function backUpToFile(place: Place, file: string): Promise<number> 
   }
 }
 
-/** Puts the backup in `file` into the store, which holds nobody yet. Throws as `restore`, and `secret_key_wrong`. */
+/** Puts the backup in `file` into the store, which holds no one yet. Throws as `restore`, and `secret_key_wrong`. */
 export async function restoreFromFile(settings: Place & { secretKey: string }, file: string): Promise<number> {
   const db = await openStore(settings);
   try {

@@ -10,7 +10,7 @@ type Place = Pick<FullSettings, 'databaseUrl' | 'dataDir'>;
 
 /**
  * Writes a backup to a stream, as the output of a container, while a control plane runs on the store or not. What breaks off is
- * no backup to `restoreFromStream`. Throws `conflict` where others wrote so much meanwhile that it would have to begin anew.
+ * no backup to `restoreFromStream`. Throws `conflict` where others wrote so much meanwhile that it would have to start over.
  */
 export async function backUpToStream(place: Place, output: Writable): Promise<number> {
   const db = await openStore(place, { beside: 'read' });
@@ -27,7 +27,7 @@ export async function backUpToStream(place: Place, output: Writable): Promise<nu
   }
 }
 
-/** Puts a backup from a stream into the store, which holds nobody yet. Throws as `restore`, and `secret_key_wrong`. */
+/** Puts a backup from a stream into the store, which holds no one yet. Throws as `restore`, and `secret_key_wrong`. */
 export async function restoreFromStream(settings: Place & { secretKey: string }, input: Readable): Promise<number> {
   const db = await openStore(settings);
   const once = onlyOnce();

@@ -52,7 +52,7 @@ interface End {
 /**
  * Every row that is worth keeping as a line of JSON, as they were at one moment, of either store: what was backed up from SQLite is restored to
  * PostgreSQL as well. What is sealed stays sealed: without its PLANE_SECRET_KEY a backup opens nowhere.
- * `begin` may be called again, to begin anew. Answers how many rows there are.
+ * `begin` may be called again, to start over. Answers how many rows there are.
  */
 export async function backUp(db: Db, now: number, begin: () => Promise<Write>): Promise<number> {
   return db.transaction(async (tx) => {
@@ -82,9 +82,9 @@ export async function backUp(db: Db, now: number, begin: () => Promise<Write>): 
 }
 
 /**
- * Puts a backup into a database that holds nobody yet, all of it or nothing. Throws `conflict` for one that does,
+ * Puts a backup into a database that holds no one yet, all of it or nothing. Throws `conflict` for one that does,
  * `invalid_request` for what is no backup, `database_newer` for one of a later version. `read` may be called again; what `check`
- * throws of the whole leaves nothing of it. Nobody is signed in afterwards, and tokens are signed by new keys. Answers how many
+ * throws of the whole leaves nothing of it. No one is signed in afterwards, and tokens are signed by new keys. Answers how many
  * rows there were in it.
  */
 export async function restore(

@@ -31,8 +31,7 @@ export const VARIABLES = {
   HOST: { purpose: 'The address it binds. Default: 0.0.0.0; `svc plane` binds 127.0.0.1.', make: 'echo 127.0.0.1' },
   SVC_LOG_LEVEL: { purpose: 'Least level of what is written to stderr. Default: info.', make: 'echo debug' },
   PLANE_TRUST_PROXY: {
-    purpose:
-      'Proxies in front, as addresses and networks: what they say in X-Forwarded-For is believed. Default: none.',
+    purpose: 'Proxies in front, as addresses and networks, whose X-Forwarded-For is trusted. Default: none.',
     make: 'echo "10.0.0.0/8"',
   },
   SVC_RUNTIME_INTERNAL_URL: {
@@ -66,13 +65,14 @@ export const VARIABLES = {
     mode: 'full',
   },
   PLANE_TUNNEL_DOMAIN: {
-    purpose: 'The domain of which tunnels get names; every name of it has to lead here. Default: localhost.',
+    purpose:
+      'The domain under which tunnels get their names; every name below it has to resolve to this server. Default: localhost.',
     make: 'echo tunnel.example.com',
     mode: 'full',
   },
   PLANE_INTERNAL_URL: {
     purpose:
-      'Where other control planes on the same database reach this one, which pass on to it what is asked of its tunnels. Default: they answer 502.',
+      'Where other control planes on the same database reach this one, to forward requests for its tunnels. Default: they answer 502.',
     make: 'echo "http://10.0.0.3:3000"',
     mode: 'full',
   },
@@ -89,7 +89,7 @@ export const VARIABLES = {
   },
   PLANE_OPEN_ORGANIZATIONS: {
     purpose:
-      '1: whoever is signed in may make an organisation, and invite any address to it. Default: 0, who owns one may.',
+      '1: any signed-in person may create an organisation, and invite any address to it. Default: 0, only an owner of one may.',
     make: 'echo 1',
     mode: 'full',
   },
@@ -251,7 +251,7 @@ const RULES: Partial<Record<VariableName, (value: string | undefined, read: Read
   },
   PLANE_PASSWORD_SIGNUP: (value, read) => {
     const isAlone = value === '0' && !read('PLANE_OIDC_ISSUER');
-    return isAlone ? 'is 0, and PLANE_OIDC_ISSUER is missing: nobody could sign up' : explainSwitch(value);
+    return isAlone ? 'is 0, and PLANE_OIDC_ISSUER is missing: no one could sign up' : explainSwitch(value);
   },
   PLANE_OIDC_CLIENT_ID: (value, read) =>
     value === undefined && read('PLANE_OIDC_ISSUER') ? 'is missing, and PLANE_OIDC_ISSUER is set' : undefined,

@@ -103,7 +103,7 @@ interface Opened {
 async function openRooms(ground: Ground): Promise<Opened> {
   const { full, standalone } = ground.settings;
   if (standalone) return { rooms: await createStandalone(ground, standalone), closeStore: async () => {} };
-  if (!full) throw new Error('The settings are of no mode.');
+  if (!full) throw new Error('The settings belong to no mode.');
   const db = await openStore(full);
   try {
     const sealer = await openSealer(db, full.secretKey);

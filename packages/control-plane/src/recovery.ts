@@ -17,7 +17,7 @@ type Place = Pick<FullSettings, 'databaseUrl' | 'dataDir'>;
 
 /**
  * Gives a person a new random password, and ends every other way into the account: sessions of browsers and command lines,
- * personal tokens, and the link with a person of the provider, all of which may be somebody else's. For whoever runs the
+ * personal tokens, and the link with a person of the provider, all of which may be someone else's. For whoever runs the
  * control plane: no route does it. Beside a control plane that runs on the store or not. Throws `not_found`.
  */
 export async function resetPassword(place: Place, email: string): Promise<{ email: string; password: string }> {

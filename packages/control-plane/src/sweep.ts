@@ -66,7 +66,7 @@ function listStatements(now: number): Sql[] {
     sql`delete from plane_invites where id in (select id from plane_invites ${expired})`,
     sql`delete from plane_personal_tokens where id in (select id from plane_personal_tokens ${expired})`,
     sql`delete from plane_tunnels where installation_id in (select installation_id from plane_tunnels ${expired})`,
-    // For a while whoever polls is told that the code has expired.
+    // For a while a client that polls gets the answer that the code has expired.
     sql`delete from plane_device_codes where device_hash in (select device_hash from plane_device_codes
       where expires_at <= ${now - HOUR} limit ${PART})`,
     sql`delete from plane_access_tokens where token_hash in (select token_hash from plane_access_tokens ${expired})`,

@@ -11,7 +11,7 @@ function count(text) {
   if (!/^\s*(?:insert|update|delete|commit)\b/i.test(text)) return;
   // What is swept meanwhile, and what counts attempts, is no part of what is asked for.
   if (/\bplane_attempts\b|\bdelete from plane_signing_keys\b/.test(text)) return;
-  // What a deletion removes in parts is that of somebody, what is swept that of a time.
+  // What a deletion removes in parts is that of someone, what is swept that of a time.
   if (/\blimit [?$]/.test(text) && !/\bf\.(?:user|organization)_id = /.test(text)) return;
   if (existsSync(file)) {
     left = Number(readFileSync(file, 'utf8'));

@@ -8,7 +8,7 @@ import type { SignedInPerson } from './_people.ts';
 import { makeStore, SECRET_KEY, startPlane, STORES } from './_setup.ts';
 import type { RunningPlane, StoreName } from './_setup.ts';
 
-/** Bo, whose cookie somebody else has as well, and has approved a machine with. */
+/** Bo, whose cookie someone else has as well, and has approved a machine with. */
 async function start(store: StoreName) {
   const env = await makeStore(store);
   const plane = await startPlane({ env });

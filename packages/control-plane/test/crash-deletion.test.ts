@@ -21,7 +21,7 @@ describeWhen(await canDie(), 'a control plane that dies at any write of a deleti
       const tokens = { ada: await makeToken(ada), bo: await makeToken(bo) };
       for (const person of [ada, bo]) await signInCli(plane, person);
       await ask(plane, `POST ${org}/invites`, { ...ada, body: { email: 'cy@example.com', role: 'viewer' } });
-      /** What a deletion takes away, as somebody sees it who is still there. */
+      /** What a deletion takes away, as someone sees it who is still there. */
       const look = async () => {
         const read = async (path: string) => (await ask(plane, `GET ${path}`, ada)).body.items;
         const members = (await read(`${org}/members`)).map(({ email }: { email: string }) => email);

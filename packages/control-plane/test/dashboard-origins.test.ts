@@ -69,7 +69,7 @@ describe('the page of a box', () => {
     const { clock, read } = await start(`http://box.test:${box.port}`);
     expect(await read()).toContain(STORAGE);
     expect([box.asked(), asked()]).toStrictEqual([1, 1]);
-    // The name leads to the metadata of a cloud by now: nobody is asked there, and what was known stays.
+    // The name leads to the metadata of a cloud by now: no one is asked there, and what was known stays.
     address = '169.254.169.254';
     clock.move(61_000);
     await read();

@@ -38,7 +38,7 @@ const openTunnel = async (plane: RunningPlane, id: string, as: Credential): Prom
   return { closed: once(socket, 'close').then(([code]) => Number(code)) };
 };
 
-/** Rows of the tables that hold what belongs to somebody. */
+/** Rows of the tables that hold what belongs to someone. */
 async function countRows(env: Record<string, string>): Promise<Record<string, number>> {
   const { full } = readSettings({ PLANE_SECRET_KEY: SECRET_KEY, ...env });
   const db = await openStore(full as FullSettings);

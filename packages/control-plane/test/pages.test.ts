@@ -288,7 +288,7 @@ describeWhen(browser, 'in a browser', (path) => {
     await press(other, '#signup button');
     await shows(other, 'Acme, as member');
     await other.goto(`${plane.url}/invite#svi_none`);
-    await shows(other, 'This invite is not good');
+    await shows(other, 'This invite is not valid');
   });
 
   test('where new people come by the provider alone, pages offer them that', async () => {

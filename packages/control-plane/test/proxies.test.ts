@@ -262,7 +262,7 @@ describeWhen(proxies, 'behind', (programs) => {
       expect(
         box.seen.map((seen) => [seen['x-forwarded-proto'], seen['x-forwarded-host'], seen['x-forwarded-for']]),
       ).toEqual(Array.from({ length: 2 }, () => ['https', hostname, '127.0.0.1']));
-      // Nothing of the control plane is under that name, and nobody is behind another one.
+      // Nothing of the control plane is under that name, and no one is behind another one.
       const others = [`${'f'.repeat(24)}.tunnel.example.com`, hostname];
       await close();
       await until(async () => (await ask(port, { name: hostname, path: '/api/v1/me' })).statusCode === 502);

@@ -164,7 +164,7 @@ interface Two {
   plane: RunningPlane;
   /** Of "Acme". */
   people: Record<Role, SignedInPerson>;
-  /** Of "Acme", with what a request may delete made anew. */
+  /** Of "Acme", with what a request may delete made again. */
   own(caller: SignedInPerson): Promise<World>;
   /** Of an organisation of which no person of "Acme" is a member. */
   foreign: World;

@@ -194,7 +194,7 @@ async function askModel(answer: ModelAnswer, { ask, say }: Person): Promise<stri
     else {
       const model = attempt(() => checkModel(typed), say);
       if (model === undefined) continue;
-      if (all.length > 0) say(`The provider does not list "${model}"; it is taken as it stands.`);
+      if (all.length > 0) say(`The provider does not list "${model}"; it is used as given.`);
       return model;
     }
   }

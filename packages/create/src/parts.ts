@@ -41,7 +41,7 @@ export function renderWorkflow(name: string, from: { template: WorkflowTemplate 
 
 // --- internal ---
 
-/** In a template a name stands in quotes, or is that of the exported function. */
+/** In a template a name is in quotes, or is that of the exported function. */
 function rename(text: string, from: string, to: string): string {
   return text.replaceAll(`'${from}'`, `'${to}'`).replaceAll(toFunctionName(from), toFunctionName(to));
 }

@@ -109,7 +109,7 @@ function alreadyThere(taken: string[]): CommandError {
   });
 }
 
-/** What stands behind the name of a file while it is written. */
+/** What comes after the name of a file while it is written. */
 const DRAFT = /\.\d+\.new$/;
 
 const REASONS: Record<string, string | undefined> = {

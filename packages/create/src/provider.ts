@@ -38,7 +38,7 @@ export function checkProviderKey(text: string): string | undefined {
   throw new CommandError(
     'provider_key_invalid',
     `The key of the model provider has a character that no key has, or more than ${MOST_KEY} of them.`,
-    { suggestion: 'Copy it once more: one line, without spaces and quotation marks.' },
+    { suggestion: 'Copy it again: one line, without spaces and quotation marks.' },
   );
 }
 

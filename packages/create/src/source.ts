@@ -7,7 +7,7 @@ import type { NewFile } from './place.ts';
 export const TEMPLATES = ['empty', 'agent', 'workflow', 'workflow-agent'] as const;
 export type TemplateName = (typeof TEMPLATES)[number];
 
-/** What stands in the svc.config.ts of the templates for a model that is to be named. */
+/** What is in the svc.config.ts of the templates for a model that is to be named. */
 export const UNNAMED_MODEL = 'vendor/model';
 
 /** The files of a template, sorted, under the names they have in a workspace. */

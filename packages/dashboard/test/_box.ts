@@ -13,7 +13,7 @@ export interface ServedBox {
 
 /**
  * One box for all tests of a file, which listens, with the dashboard it serves. Options that are a function are asked for
- * once what stands above in the file is there.
+ * once what is above in the file is there.
  */
 export function serveBox(options: TestBoxOptions | (() => TestBoxOptions) = {}): () => ServedBox {
   const boxes = setupBoxes();

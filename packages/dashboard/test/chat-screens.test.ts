@@ -360,7 +360,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
     });
   });
 
-  /** What a page shows to somebody of another role. The box of a test lets everybody do everything. */
+  /** What a page shows to someone of another role. The box of a test lets everyone do everything. */
   const openAs = async (role: string, screen: string): Promise<Page> => {
     const page = await open(served().studio('/health'));
     await page.route('**/bootstrap.json*', async (route) => {
@@ -630,7 +630,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       await page.getByRole('button', { name: 'Approve with these' }).click();
       await until(() => paidFor('inbox-1').length > 0);
       expect(paidFor('inbox-1')).toEqual([{ order: 'inbox-1', amount: 3 }]);
-      // And it is there when somebody looks it up.
+      // And it is there when someone looks it up.
       await page.goto(served().studio(`/approvals?status=approved&open=${body.pendingApproval.approvalId}`));
       await page.getByRole('region', { name: 'Approved with these changes' }).getByText('amount: 5 → 3').waitFor();
       await keepPicture(page, 'approvals-edited');

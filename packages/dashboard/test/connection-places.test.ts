@@ -13,7 +13,7 @@ import { browser, listBarriers, openBrowser } from './_browser.ts';
 const SECRET = 'f'.repeat(64);
 const secretKey = newMasterKey();
 
-/** How the page of a service treats whoever has opened it: those of big ones let go of them. */
+/** How the page of a service treats whoever has opened it: those of big ones released them. */
 const SERVICES = { open: undefined, guarded: 'same-origin' } as const;
 
 describeWhen(browser, 'A sign-in of a connection from a control plane', (path) => {
@@ -118,7 +118,7 @@ describeWhen(browser, 'A sign-in of a connection from a control plane', (path) =
       await dialog.getByLabel('Name', { exact: true }).fill(given.id);
       await dialog.getByLabel('Address of its API').fill(given.baseUrl);
       await dialog.getByLabel('Where a person signs in').fill(given.authorizationUrl);
-      await dialog.getByLabel('Where tokens come from').fill(given.tokenUrl);
+      await dialog.getByLabel('Token endpoint').fill(given.tokenUrl);
       await dialog.getByLabel('Client id').fill(given.clientId);
       await dialog.getByRole('button', { name: 'Connect' }).click();
       await page.getByRole('button', { name: 'Set the credential' }).click();

@@ -100,7 +100,7 @@ describeWhen(browser, 'Connections', (path) => {
     await page.getByRole('dialog').getByText('ask can call through it no more').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.waitForURL('**/studio/connections');
-    await page.getByText('What The CRM knows the box by is good until it is deleted there.').waitFor();
+    await page.getByText('What The CRM knows the box by is valid until it is deleted there.').waitFor();
     await page.getByText('Nothing is connected yet').waitFor();
     expect((await call(served().box, 'GET /api/connections/crm')).status).toBe(404);
   });
@@ -155,8 +155,8 @@ describeWhen(browser, 'Connections', (path) => {
   });
 
   test.each([
-    [null, 'crm is deleted. Zoom has taken back what it had granted.'],
-    [503, 'crm is deleted. Zoom has not taken back 1 of 1: it answered 503. Do it there.'],
+    [null, 'crm is deleted. Zoom has revoked what it had granted.'],
+    [503, 'crm is deleted. Zoom has not revoked 1 of 1: it answered 503. Do it there.'],
   ])('one that is deleted while the service answers %s says what the service has done', async (answer, said) => {
     if ((await call(served().box, 'GET /api/connections/crm')).status === 200)
       await call(served().box, 'DELETE /api/connections/crm');
@@ -238,7 +238,7 @@ describeWhen(browser, 'Connections', (path) => {
     await make('calendar', signedIn({ per: 'user', title: 'The calendar' }));
     await set('calendar', { clientSecret: CLIENT.secret });
     const page = await show('calendar');
-    await page.getByText('Each end user signs in with an account of their own; nobody has.').waitFor();
+    await page.getByText('Each end user signs in with an account of their own; no one has.').waitFor();
     expect(await page.getByRole('button', { name: /^Sign in|^Test/ }).count()).toBe(0);
   });
 

@@ -267,7 +267,7 @@ describeWhen(browser, 'the copilot', (path) => {
     const id = await askToCancel(page);
     const other = await startWorkflow(box, 'rest');
     await panel(page).getByLabel('id').fill(other);
-    await panel(page).getByText('you are asked about it once more').waitFor();
+    await panel(page).getByText('you are asked about it again').waitFor();
     await press(page, 'Send the changed call');
     await panel(page)
       .getByText(/^The call was edited\. Nothing ran\..*with \{"id":/)

@@ -64,7 +64,7 @@ describeWhen(browser, 'What may pass', (path) => {
     expect((await rules()).map(({ name }) => name)).toEqual(['no rivals', 'no addresses']);
 
     await page.getByText('no rivals is asked as number 1 of 2.').waitFor({ state: 'attached' });
-    // What was pressed cannot be pressed again where it stands now: the other way has the focus.
+    // What was pressed cannot be pressed again where it is now: the other way has the focus.
     await page.locator('button:focus[aria-label="Ask no rivals later"]').waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('row', { name: /^2 no rivals/ }).waitFor();
@@ -83,7 +83,7 @@ describeWhen(browser, 'What may pass', (path) => {
     await page.mouse.up();
     await page.getByRole('row', { name: /^1 no rivals/ }).waitFor();
     expect((await rules()).map(({ name }) => name)).toEqual(['no rivals', 'no addresses']);
-    // One that is let go of where it stood stays, and one that is dragged beyond the end is the last.
+    // One that is released where it stood stays, and one that is dragged beyond the end is the last.
     await page.mouse.move(x, await middleOf('no rivals'));
     await page.mouse.down();
     await page.mouse.move(x, 880, { steps: 5 });

@@ -81,7 +81,7 @@ describeWhen(browser, 'Knowledge', (path) => {
     await page.getByText('embedding 1').waitFor();
     expect(await listBarriers(page)).toEqual([]);
     release();
-    // Without anybody asking again.
+    // Without anyone asking again.
     await page.getByRole('row', { name: /guide\/handbook.md The handbook ready 4/ }).waitFor();
     await page.getByText('1 document, 4 chunks').waitFor();
 
@@ -245,7 +245,7 @@ describeWhen(browser, 'Knowledge', (path) => {
     const dialog = page.getByRole('dialog');
     const embed = async (model: string) => {
       await page.getByRole('button', { name: 'More' }).click();
-      await page.getByRole('menuitem', { name: 'Embed anew' }).click();
+      await page.getByRole('menuitem', { name: 'Re-embed' }).click();
       await dialog.getByLabel('Embedding model').fill(model);
       expect(await listBarriers(page)).toEqual([]);
       await dialog.getByRole('button', { name: 'Embed', exact: true }).click();
@@ -257,12 +257,12 @@ describeWhen(browser, 'Knowledge', (path) => {
     embeddings.fail(400, 1_000, { model: 'test/next', text: 'otter' });
     const release = embeddings.hold({ model: 'test/next', text: 'heron' });
     await embed('test/next');
-    await page.getByText('It is being embedded anew').waitFor();
+    await page.getByText('It is being re-embedded').waitFor();
     await page.getByText('0 of 2 documents').waitFor();
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'knowledge-anew');
     release();
-    await page.getByText('It could not be embedded anew').waitFor();
+    await page.getByText('It could not be re-embedded').waitFor();
     await page.getByText('1 of 2 documents, 1 failed').waitFor();
     await page.getByText('otter: The model provider answered 400: Not now.').waitFor();
     await page.getByText('Searches are answered by test/words').waitFor();
@@ -273,8 +273,8 @@ describeWhen(browser, 'Knowledge', (path) => {
     await keepPicture(page, 'knowledge-stopped-narrow');
     embeddings.fail(0, 0);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('It could not be embedded anew').waitFor({ state: 'detached' });
-    await page.getByText('It is being embedded anew').waitFor({ state: 'detached' });
+    await page.getByText('It could not be re-embedded').waitFor({ state: 'detached' });
+    await page.getByText('It is being re-embedded').waitFor({ state: 'detached' });
     await page.getByText('test/next, 64 numbers').waitFor();
     expect(await ask('GET /api/rag/collections/anew')).toMatchObject({ embedding: { model: 'test/next' } });
   });

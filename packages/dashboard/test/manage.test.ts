@@ -311,7 +311,7 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     await keepPicture(page, 'activity');
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByLabel('What was changed').fill('nothing');
-    await page.getByText('No change is like that').waitFor();
+    await page.getByText('No change matches').waitFor();
   });
 
   test('what is set up already is said, and all of it is for a narrow screen too', async () => {

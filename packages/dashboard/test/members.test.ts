@@ -46,7 +46,7 @@ describeWhen(browser, 'The members of an organisation', (path) => {
     await row(page, /Ada.*you/)
       .getByText('The only one. Make another member an owner first.')
       .waitFor();
-    await page.getByText('Nobody is invited who has not come').waitFor();
+    await page.getByText('There are no open invites').waitFor();
     await page.getByRole('button', { name: 'Invite someone' }).click();
     const dialog = page.getByRole('dialog', { name: 'Invite someone' });
     await dialog.getByLabel('E-mail address').fill('bob@example.com');
@@ -98,15 +98,15 @@ describeWhen(browser, 'The members of an organisation', (path) => {
     expect((await list(plane, ada)).map(({ email }) => email)).toEqual(['ada@example.com']);
   });
 
-  test('an invite is taken back', async () => {
+  test('an invite is revoked', async () => {
     const { plane, ada } = await setUp();
     const invites = `/api/v1/orgs/${ada.organizationId}/invites`;
     const made = await ask(plane, `POST ${invites}`, { ...ada, body: { email: 'cy@example.com', role: 'viewer' } });
     const page = await open(`${plane.url}/studio/members`, { cookie: ada.cookie, theme: 'dark', width: 390 });
-    await page.getByRole('button', { name: 'Take back the invite of cy@example.com' }).click();
+    await page.getByRole('button', { name: 'Revoke the invite of cy@example.com' }).click();
     expect(await isTooWide(page)).toBe(false);
-    await page.getByRole('dialog').getByRole('button', { name: 'Take back', exact: true }).click();
-    await page.getByText('Nobody is invited who has not come').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('There are no open invites').waitFor();
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'members-narrow');
     const preview = await ask(plane, 'POST /api/v1/invites/preview', { body: { token: made.body.token } });
@@ -118,7 +118,7 @@ describeWhen(browser, 'The members of an organisation', (path) => {
     const eve = await addPerson(plane, ada, { email: 'eve@example.com', role: 'viewer' });
     const page = await open(`${plane.url}/studio/members?invite=1`, { cookie: eve.cookie });
     await row(page, /Ada.*owner/).waitFor();
-    expect(await page.getByRole('button', { name: /Invite|Remove|Take back/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Invite|Remove|Revoke/ }).count()).toBe(0);
     expect(await page.getByRole('combobox').count()).toBe(0);
     expect(await page.getByRole('dialog').count()).toBe(0);
     await page.getByRole('button', { name: 'Leave the organisation' }).waitFor();

@@ -58,8 +58,8 @@ describeWhen(browser, 'Who is notified', (path) => {
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'notify');
     status = 204;
-    await sent.getByRole('button', { name: /Send run\.failed .* once more/ }).click();
-    await page.getByText('It is sent once more.').waitFor();
+    await sent.getByRole('button', { name: /Send run\.failed .* again/ }).click();
+    await page.getByText('It is sent again.').waitFor();
     await until(async () => (await listed('?state=delivered')).length === 1, 20_000);
     await page.getByRole('button', { name: 'Read again' }).click();
     await sent.getByText('delivered', { exact: true }).waitFor();

@@ -16,7 +16,7 @@ const DIALOGS: readonly [screen: string, pressed: readonly RegExp[], name: strin
   ['guardrails', [/^More of /, /^Delete$/], 'delete'],
   ['collection', [/^Add a document$/], 'add'],
   ['collection', [/^More$/, /^Change$/], 'change'],
-  ['collection', [/^More$/, /^Embed anew$/], 'reindex'],
+  ['collection', [/^More$/, /^Re-embed$/], 'reindex'],
   ['collection', [/^More$/, /^Delete$/], 'delete'],
   ['collection', [/^Delete leave$/], 'drop'],
   ['connection', [/^Set the credential$/], 'credential'],

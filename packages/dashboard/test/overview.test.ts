@@ -87,10 +87,10 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
     await records.evaluate((element) => (element.scrollTop = 0));
     await records.getByRole('button', { name: /Line 0$/ }).waitFor();
     await page.getByLabel('Before', { exact: true }).fill('2020-01-01T00:00');
-    await page.getByText('No record is like that').waitFor();
+    await page.getByText('No record matches').waitFor();
     expect(new URL(page.url()).searchParams.get('to')).toMatch(/^20(?:19|20)-/);
     await page.reload();
-    await page.getByText('No record is like that').waitFor();
+    await page.getByText('No record matches').waitFor();
     expect(await page.getByLabel('Before', { exact: true }).inputValue()).toBe('2020-01-01T00:00');
   });
 
@@ -104,7 +104,7 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
     await finish(box, await startWorkflow(box, 'ship'));
     await expect.poll(() => crooked.count()).toBe(before + 1);
     await page.getByRole('combobox', { name: 'Level' }).selectOption('error');
-    await page.getByText('No record is like that').or(page.getByRole('log')).waitFor();
+    await page.getByText('No record matches').or(page.getByRole('log')).waitFor();
     await expect.poll(() => crooked.count()).toBe(0);
     await page.getByRole('combobox', { name: 'Level' }).selectOption('');
     await page
@@ -149,7 +149,7 @@ describeWhen(browser, 'Overview, Logs and the palette', (path) => {
     await page.getByRole('heading', { name: 'Health', exact: true }).waitFor();
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Screen, agent, workflow, run or id' }).fill('brandnew');
-    await page.getByText('Nothing is called that.').waitFor();
+    await page.getByText('Nothing has that name.').waitFor();
     await box.reload(toProgram({ workflows: { ...PROGRAM.workflows, brandnew: { run: async () => 1 } } }));
     await page.getByRole('option', { name: /brandnew/ }).waitFor();
     expect(await listBarriers(page)).toEqual([]);

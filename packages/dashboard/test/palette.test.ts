@@ -83,7 +83,7 @@ describeWhen(browser, 'The palette', (path) => {
     await page.getByRole('option', { name: new RegExp(`oldest ${oldest} run, completed`) }).waitFor();
     await options.first().getByText('workflow').waitFor();
     await field.fill('o-77');
-    await page.getByText('Nothing is called that.').waitFor();
+    await page.getByText('Nothing has that name.').waitFor();
     expect(await options.count()).toBe(1);
     expect(await listBarriers(page)).toEqual([]);
     await page.keyboard.press('Enter');

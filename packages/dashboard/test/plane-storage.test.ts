@@ -35,7 +35,7 @@ describeWhen(browser, 'The object storage of a box behind a control plane', (pat
   };
   const upload = async (page: Page, name: string) => {
     await page
-      .getByText('Nothing is kept yet')
+      .getByText('No objects yet')
       .or(page.getByRole('region', { name: 'Objects' }))
       .first()
       .waitFor();

@@ -66,7 +66,7 @@ describeWhen(browser, 'A prompt', (path) => {
     const text = page.getByLabel('Text, from version 1');
     const long = 'A line that is broken. '.repeat(30);
     await text.fill(`${long}\nTwo.\nThree.`);
-    // Both are broken at the same places, so a number stands beside its line.
+    // Both are broken at the same places, so a number is beside its line.
     const heights = await page.evaluate(
       `[...document.querySelectorAll('textarea')].map((area) => [area.scrollHeight, area.previousElementSibling.scrollHeight])[0]`,
     );

@@ -225,7 +225,7 @@ describeWhen(browser, 'Runs and Run', (path) => {
   test('a list shows what happens without being asked again', async () => {
     const { box, studio } = served();
     const page = await open(studio('/runs?name=wave'));
-    await page.getByText('No run is like that').waitFor();
+    await page.getByText('No run matches').waitFor();
     const runId = await startWorkflow(box, 'wave', { word: 'hello' });
     await page.getByText(runId.slice(0, 8)).waitFor();
     await page.getByRole('cell', { name: 'completed' }).waitFor();
@@ -390,7 +390,7 @@ describeWhen(browser, 'Runs and Run', (path) => {
     const page = await open(studio(`/runs?parent=${parent}&user=ada&since=between`), { width: 390 });
     const chips = page.getByRole('list', { name: 'Narrowed down to' });
     await chips.getByText(`Started by the run ${parent}`).waitFor();
-    await page.getByText('No run is like that').waitFor();
+    await page.getByText('No run matches').waitFor();
     await page.getByLabel('From', { exact: true }).fill('2026-01-01T00:00');
     await page.waitForURL(/from=/);
     expect(await isTooWide(page)).toBe(false);
@@ -416,7 +416,7 @@ function partsOf(row: Locator): Promise<(string | null)[]> {
   return row.locator('[data-segment]').evaluateAll((parts) => parts.map((part) => part.getAttribute('data-segment')));
 }
 
-/** What stands in the timeline, each with its level. */
+/** What is in the timeline, each with its level. */
 function levelsOf(page: Page): Promise<string[]> {
   return page
     .getByRole('treeitem')

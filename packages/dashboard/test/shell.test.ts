@@ -80,12 +80,12 @@ describeWhen(browser, 'What stands around every screen', (path) => {
     );
     await page.getByRole('link', { name: 'Sessions', exact: true }).click();
     await page.getByRole('alert').getByText('page_outdated').waitFor();
-    // It was loaded anew once, by itself.
+    // It was reloaded once, by itself.
     expect(await page.evaluate('window.isOld')).toBeUndefined();
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'page-outdated');
     isGone = false;
-    await page.getByRole('button', { name: 'Load the page anew' }).click();
+    await page.getByRole('button', { name: 'Reload the page' }).click();
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor();
   });
 

@@ -31,7 +31,7 @@ describeWhen(browser, 'The storage', (path) => {
     expect(await listBarriers(refused)).toEqual([]);
 
     const empty = await open(served().studio('/storage'));
-    await empty.getByText('Nothing is kept yet').waitFor();
+    await empty.getByText('No objects yet').waitFor();
     expect(await listBarriers(empty)).toEqual([]);
   });
 
@@ -127,7 +127,7 @@ describeWhen(browser, 'The storage', (path) => {
       `(() => { const data = new DataTransfer(); data.items.add(new File(['dropped'], 'b.txt')); return data; })()`,
     );
     await area.dispatchEvent('dragover', { dataTransfer: data });
-    await page.getByText('Let go: they are uploaded to').waitFor();
+    await page.getByText('Drop to upload to').waitFor();
     await area.dispatchEvent('drop', { dataTransfer: data });
     await page.getByRole('row', { name: /^b.txt txt 7 bytes/ }).waitFor();
     expect(await (await objects.storage().get('drop/b.txt')).text()).toBe('dropped');

@@ -13,7 +13,7 @@ import { serveBox } from './_box.ts';
 import { allowComplaint, browser, openBrowser } from './_browser.ts';
 
 /**
- * A person with a mouse who knows the page by what stands on it: things are found by their role and their visible name alone, and
+ * A person with a mouse who knows the page by what is on it: things are found by their role and their visible name alone, and
  * every click is counted. What is typed is not; a list that is chosen from is one click.
  */
 function toHand(page: Page) {

@@ -131,7 +131,7 @@ describeWhen(browser, 'Triggers', (path) => {
   test('one is changed, disabled, and given another secret, which is shown to nobody', async () => {
     const { id } = await make({ events: ['push'], where: { 'body.title': ['a'] } });
     const page = await open(served().studio(`/triggers/${id}`));
-    await page.getByText('Calls with a good signature are let in.').waitFor();
+    await page.getByText('Calls with a valid signature are accepted.').waitFor();
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Change', exact: true }).click();
     expect(await dialog.getByLabel('Secret').count()).toBe(0);
@@ -161,20 +161,20 @@ describeWhen(browser, 'Triggers', (path) => {
     expect(await listBarriers(page)).toEqual([]);
 
     await page.getByRole('button', { name: 'Disable' }).click();
-    await page.getByText('It lets nothing in until it is enabled. Deliveries that wait go on then.').waitFor();
+    await page.getByText('It accepts nothing until it is enabled. Deliveries that wait go on then.').waitFor();
     await page.getByRole('button', { name: 'Enable' }).click();
-    await page.getByText('Calls with a good signature are let in.').waitFor();
+    await page.getByText('Calls with a valid signature are accepted.').waitFor();
 
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Rotate the secret' }).click();
     await dialog.getByLabel('Secret').fill(OTHER);
     expect(await listBarriers(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Rotate' }).click();
-    await page.getByText('two: the one before is good yet').waitFor();
+    await page.getByText('two: the previous one is still valid').waitFor();
     await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('menuitem', { name: 'Drop the secret before' }).click();
+    await page.getByRole('menuitem', { name: 'Drop the previous secret' }).click();
     await dialog.getByRole('button', { name: 'Drop' }).click();
-    await page.getByText('two: the one before is good yet').waitFor({ state: 'detached' });
+    await page.getByText('two: the previous one is still valid').waitFor({ state: 'detached' });
     expect(await ask(`GET /api/triggers/${id}`)).toMatchObject({ secrets: 1 });
     for (const secret of [SECRET, OTHER]) expect(await page.content()).not.toContain(secret);
   });
@@ -183,7 +183,7 @@ describeWhen(browser, 'Triggers', (path) => {
     const { id } = await make({ name: 'new', secret: undefined });
     const page = await open(served().studio(`/triggers/${id}`));
     allowComplaint(page, /40[04]/);
-    await page.getByText('It lets nothing in until it has a secret.').waitFor();
+    await page.getByText('It accepts nothing until it has a secret.').waitFor();
     await page.getByRole('button', { name: 'Set the secret' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Secret').fill('short');
@@ -191,7 +191,7 @@ describeWhen(browser, 'Triggers', (path) => {
     await dialog.getByRole('alert').getByText('invalid_request').waitFor();
     await dialog.getByLabel('Secret').fill(SECRET);
     await dialog.getByRole('button', { name: 'Set' }).click();
-    await page.getByText('Calls with a good signature are let in.').waitFor();
+    await page.getByText('Calls with a valid signature are accepted.').waitFor();
     expect(await send(id, { title: 'a' })).toBe(200);
     await page.goto(served().studio('/triggers/nothing'));
     await page.getByText('trigger_not_found').waitFor();
@@ -291,7 +291,7 @@ describeWhen(browser, 'Triggers', (path) => {
         return page.getByText('The service answered 503.').count();
       })
       .toBe(1);
-    await page.getByText('The service does not answer as hoped. It is asked again.').waitFor();
+    await page.getByText('The last poll failed. It is tried again.').waitFor();
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'poll-failing');
     await page.goto(served().studio('/triggers'));

@@ -96,7 +96,7 @@ describeWhen(browser, 'Workflows', (path) => {
     expect(await page.locator('main img').count()).toBe(0);
     expect(await listBarriers(page)).toEqual([]);
     await keepPicture(page, 'workflow-chat');
-    // Another one, which begins anew.
+    // Another one, which starts over.
     await page.getByRole('button', { name: 'JSON', exact: true }).click();
     await input.fill('{"words": ["Again."]}');
     await input.press('Control+Enter');

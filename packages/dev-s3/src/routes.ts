@@ -36,7 +36,7 @@ interface Route {
   handle(call: Call): Promise<Answer>;
 }
 
-// The first match wins, so the more particular stands above.
+// The first match wins, so the more particular is above.
 const ROUTES: readonly Route[] = [
   { method: 'GET', level: 'service', handle: listBuckets },
   { method: 'HEAD', level: 'bucket', handle: headBucket },

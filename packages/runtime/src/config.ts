@@ -64,7 +64,7 @@ const VARIABLES = {
   },
   SVC_S3_REGION: { purpose: 'The region of the S3 backend. Default: us-east-1.', make: 'echo us-east-1' },
   SVC_S3_FORCE_PATH_STYLE: {
-    purpose: 'true: the bucket stands in the path; false: before the host. Default: true.',
+    purpose: 'true: the bucket is in the path; false: it is the subdomain. Default: true.',
     make: 'echo true',
   },
   MODEL_PROVIDER_BASE_URL: {
@@ -74,7 +74,7 @@ const VARIABLES = {
   MODEL_PROVIDER_API_KEY: { purpose: 'The key of the model provider. Leave it out for a keyless gateway.' },
   SVC_BROWSER_URL: {
     purpose:
-      'The browser of svc.browser and of browser tools: the debugging endpoint (CDP) of a Chromium, which may be private. {key} in its path or query stands for the key.',
+      'The browser of svc.browser and of browser tools: the debugging endpoint (CDP) of a Chromium, which may be private. {key} in its path or query is replaced by the key.',
     make: 'echo "wss://browser.example.com?token={key}"',
   },
   SVC_BROWSER_KEY: {
@@ -91,7 +91,7 @@ const VARIABLES = {
   },
   SVC_CORS_ALLOW_ORIGINS: {
     purpose:
-      'Comma-separated origins whose pages may call the box, instead of the built-in ones; * stands for one label of the host, or the port.',
+      'Comma-separated origins whose pages may call the box, instead of the built-in ones; * matches one label of the host, or the port.',
     make: 'echo "https://app.example.com,http://localhost:*"',
   },
   SVC_DEFAULT_MODEL: { purpose: 'The model of agents that name none; wins over "model" in svc.config.ts.' },

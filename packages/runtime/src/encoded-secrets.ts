@@ -57,7 +57,7 @@ export function listEncodings(secret: string): string[] {
 
 // --- internal ---
 
-/** Characters; a secret of nine bytes has as many that are its own, wherever it stands. */
+/** Characters; a secret of nine bytes has as many that are its own, wherever it is. */
 const WINDOW = 12;
 const BASE = 257;
 /** Of the character that leaves the window. */

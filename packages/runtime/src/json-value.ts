@@ -25,7 +25,7 @@ export function toCanonicalText(value: unknown): string {
   return text ?? 'null';
 }
 
-/** The same of a value as the journal has it. */
+/** The same of a value as the journal holds it. */
 export function toShownValue(text: string, most?: number): unknown {
   const value = decodeToShow(text);
   return isJsonText(text) ? value : toJsonValue(value, most);

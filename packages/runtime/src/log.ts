@@ -35,7 +35,7 @@ export interface LogOptions {
   mask?: Mask;
 }
 
-/** Writes one JSON line per record at or above `level`. Secrets are taken out before anybody gets the record. */
+/** Writes one JSON line per record at or above `level`. Secrets are taken out before anyone gets the record. */
 export function createLog({ level: least, write, mask = createMask() }: LogOptions): RootLog {
   const writer: Listener = { least: rankOf(least), onRecord: (record) => write(JSON.stringify(record)) };
   const listeners = new Set([writer]);

@@ -141,7 +141,7 @@ export interface CompiledModule {
 /** A manifest and the way to load what it names: from disk through Vite in dev, from a bundle in a build. */
 export interface Program {
   manifest: Manifest;
-  /** A later one of the same process may define anew what its modules do: the runs of each keep to their own. */
+  /** A later one of the same process may define again what its modules do: the runs of each keep to their own. */
   isEdited?: true;
   load(file: string): Promise<LoadedModule>;
 }

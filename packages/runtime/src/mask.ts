@@ -20,7 +20,7 @@ export const HIDDEN = '[hidden]';
 /** The token of a webhook, which is a credential: by itself, or in the address made of it. */
 export const WEBHOOK_TOKEN = String.raw`(?<=/api/webhooks/)[\w-]{16,}|whk_[\w-]{43}`;
 
-/** Knows the secrets of the environment, what stands before the host of any address, and the tokens of webhooks. Short values are words. */
+/** Knows the secrets of the environment, what comes before the host of any address, and the tokens of webhooks. Short values are words. */
 export function createMask(env: NodeJS.ProcessEnv = {}): Mask {
   const secrets = new Set<string>();
   const guessable = new Set<string>();
@@ -89,7 +89,7 @@ function standsIn(secret: string, text: string): boolean {
 
 const SHORTEST = 6;
 const MOST_PASSING = 100;
-/** What stands before the host of an address, whoever it belongs to. */
+/** What comes before the host of an address, whoever it belongs to. */
 const CREDENTIALS = String.raw`(?<=\b[a-z][a-z\d+.-]{1,20}://)[^\s/@"'\\]{1,500}(?=@)`;
 
 /** As it is, as an address carries it, and as JSON writes it. */

@@ -163,7 +163,7 @@ export const svc = {
     ): Promise<StartedWorkflow> => startWorkflow(name, input, options),
     /**
      * Starts up to 500 runs of a workflow at once: `[{ input, delay?, id?, parentClosePolicy?, … }]`. Answers, in their order,
-     * what became of each: `status` is `started`, `queued`, or `refused` with the `error` that `start` would have thrown. In a
+     * the outcome of each: `status` is `started`, `queued`, or `refused` with the `error` that `start` would have thrown. In a
      * workflow body each start is recorded by itself.
      */
     startMany: <N extends KnownWorkflow>(

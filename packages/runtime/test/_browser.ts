@@ -48,7 +48,7 @@ export async function openPage(path: string, { scripts = true }: PageOptions = {
     if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
   };
   for (const domain of ['Network', 'Log', 'Runtime', 'Page']) await send(`${domain}.enable`, {}, sessionId);
-  // A window that nobody looks at has no focus, and shows none.
+  // A window that no one looks at has no focus, and shows none.
   await send('Emulation.setFocusEmulationEnabled', { enabled: true }, sessionId);
   if (!scripts) await send('Emulation.setScriptExecutionDisabled', { value: true }, sessionId);
   return {

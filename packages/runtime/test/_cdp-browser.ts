@@ -67,7 +67,7 @@ export interface CdpProxy {
   cut(): void;
 }
 
-/** What stands before a browser and asks for a key; closed after the test. */
+/** What comes before a browser and asks for a key; closed after the test. */
 export async function startCdpProxy(
   port: number,
   accept: (request: IncomingMessage) => boolean = () => true,

@@ -78,7 +78,7 @@ export async function startEmbeddingServer(dimensions: Record<string, number> = 
     waiting += 1;
     if (isMeant(held)) await held.until;
     waiting -= 1;
-    // Nobody waits for it any more.
+    // No one waits for it any more.
     if (response.destroyed) return;
     inputs.push(...asked.input);
     byModel.set(asked.model, [...(byModel.get(asked.model) ?? []), ...asked.input]);

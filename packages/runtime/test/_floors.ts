@@ -1,6 +1,6 @@
 /**
  * The floors of `packages/runtime/src`, the lowest first: folders, and the files beside them. A file imports its own folder
- * and what stands before it here, types too. A new room is put after the last one it imports.
+ * and what comes before it here, types too. A new room is put after the last one it imports.
  */
 export const FLOORS: readonly string[] = [
   // Plain data and errors.

@@ -12,8 +12,8 @@ import { startPlane } from './_plane.ts';
 import type { Plane } from './_plane.ts';
 import { call, json, setupBoxes, until } from './_setup.ts';
 
-// What a client, a user or a person with the wrong seat does to have a call run that nobody who may has said yes to, or with
-// arguments nobody has seen: on a deployed box over HTTP, on every road a decision can take.
+// What a client, a user or a person with the wrong seat does to have a call run that no one who may has said yes to, or with
+// arguments no one has seen: on a deployed box over HTTP, on every road a decision can take.
 
 const boxes = setupBoxes();
 type Headers = Record<string, string>;

@@ -239,7 +239,7 @@ describe('what a person has to be asked about', () => {
   test('is all that deletes something or takes a secret, whichever room it came with', () => {
     const members = ({ input }: (typeof OPERATIONS)[number]): string[] =>
       Object.keys((input as unknown as { shape?: object }).shape ?? {});
-    // What these keep is shown to those alone who may see it, and lets nobody in.
+    // What these keep is shown to those alone who may see it, and lets no one in.
     const texts = [
       'prompts.create',
       'prompts.update',

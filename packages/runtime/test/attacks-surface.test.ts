@@ -17,7 +17,7 @@ import { call, json, setupBoxes, until } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 
 // What came to a box after its first review: storage, documents, memory, connections, triggers, the browser and the tunnel, with
-// all of which somebody has to reach what is not theirs. A deployed box over HTTP.
+// all of which someone has to reach what is not theirs. A deployed box over HTTP.
 
 const boxes = setupBoxes();
 const TOKEN = 'the-token-of-the-operator';

@@ -196,7 +196,10 @@ test('the key is sealed, never shown, and not sent to another address', async ()
 test.each([
   ['ftp://browser.example', 'The address of the browser must begin with ws://, wss://, http:// or https://.'],
   ['wss://a:b@browser.example', 'The address of the browser carries credentials. Send the key as apiKey.'],
-  ['wss://{key}.example', 'In the address of a browser {key} stands in the path or in the query, and not in the host.'],
+  [
+    'wss://{key}.example',
+    'In the address of a browser {key} must be in the path or in the query, and not in the host.',
+  ],
   [
     'ws://10.0.0.1:9222',
     '"10.0.0.1" is a private address. Set it in the environment, or list it in SVC_ALLOW_PRIVATE_EGRESS.',

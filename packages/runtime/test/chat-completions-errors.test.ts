@@ -226,7 +226,7 @@ describe('an error', () => {
     const error = await ask(wire, 'hi').catch((thrown: Error) => thrown);
     expect(error).toMatchObject({
       message: expect.stringContaining(
-        'There is no route POST /chat/completions. The address must end in what stands before /chat/completions, such as /v1.',
+        'There is no route POST /chat/completions. The address must end in what comes before /chat/completions, such as /v1.',
       ),
     });
   });

@@ -145,7 +145,7 @@ function suite(name: string, database: () => string | undefined): void {
       expect(said).toContain('ended while it was getting another, which was lost with it. Sign in again.');
       expect(said).toContain('signInUrl()');
       const asked = oauth.refreshes;
-      // It is known to be lost: nobody asks the service again.
+      // It is known to be lost: no one asks the service again.
       for (let times = 0; times < 3; times++)
         expect(JSON.stringify((await run(alive(), 'ask', 'ada', { id })).error)).toContain('Sign in again');
       expect(oauth.refreshes).toBe(asked);

@@ -40,7 +40,7 @@ test('what an operator has set stays, whatever the code says later', async () =>
   const next = await box.restart({ connections: { crm: moved } });
   expect(await find(next, 'crm')).toMatchObject({ baseUrl: 'https://crm.example/api', state: 'ready' });
   expect(next.logs.map(({ message }) => message)).toEqual([
-    'The connection "crm" is not as "connections/crm.connection.ts" says: it stays as it was made. Delete it, and it is made anew.',
+    'The connection "crm" is not as "connections/crm.connection.ts" says: it stays as it was created. Delete it, and it is created again from the file.',
   ]);
   await call(next, 'DELETE /api/connections/crm');
   expect(await find(await next.restart(), 'crm')).toMatchObject({

@@ -51,7 +51,7 @@ async function come(box: TestBox, url: string): Promise<number> {
   return (await box.app.request(back.pathname + back.search)).status;
 }
 
-/** A connection that somebody has signed in for. */
+/** A connection that someone has signed in for. */
 async function connect(box: TestBox, more: object = {}): Promise<string> {
   const id = await declare(box, more);
   const { body } = await call<{ url: string }>(box, `POST /api/connections/${id}/authorize`, {});
@@ -82,7 +82,7 @@ describe('a connection that is deleted', () => {
       state: 'revoked',
       revoked: 1,
       left: 0,
-      message: 'The CRM has taken back what it had granted.',
+      message: 'The CRM has revoked what it had granted.',
     });
     expect(oauth.revoked).toEqual([
       { kind: 'refresh_token', token: expect.stringMatching(/^refresh-/), isClient: true },
@@ -132,10 +132,10 @@ describe('a connection that is deleted', () => {
       state: 'failed',
       revoked: 0,
       left: 1,
-      message: `The CRM has not taken back 1 of 1: ${why}. Do it there.`,
+      message: `The CRM has not revoked 1 of 1: ${why}. Do it there.`,
     });
     expect((await call(box, `GET /api/connections/${id}`)).status).toBe(404);
-    expect(box.logs).toMatchObject([{ message: 'A service has not taken back all that it had granted.' }]);
+    expect(box.logs).toMatchObject([{ message: 'A service has not revoked all that it had granted.' }]);
     expect(JSON.stringify(box.logs)).not.toMatch(/access-|refresh-/);
   });
 
@@ -182,7 +182,7 @@ describe('a connection that is deleted', () => {
       state: 'failed',
       revoked: 0,
       left: 1,
-      message: `The CRM has not taken back 1 of 1: ${oauth.url} answered 503. Do it there.`,
+      message: `The CRM has not revoked 1 of 1: ${oauth.url} answered 503. Do it there.`,
     });
     const away = 'http://127.0.0.1:1';
     const gone = await declare(box, { tokenUrl: `${away}/token` });

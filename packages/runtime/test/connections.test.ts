@@ -95,7 +95,7 @@ const come = async (box: TestBox, back: URL) => {
   return { status: answer.status, text: await answer.text(), headers: answer.headers };
 };
 
-/** A connection that somebody has signed in for. */
+/** A connection that someone has signed in for. */
 async function connect(box: TestBox, more: object = {}): Promise<string> {
   const id = await declare(box, more);
   await put(box, id, { clientSecret: CLIENT.secret });

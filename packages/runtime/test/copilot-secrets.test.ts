@@ -73,7 +73,7 @@ const askToSet = (box: TestBox, thread: string): Promise<Told> => {
 const argumentsOf = ({ interrupts }: Told) => interrupts[0]?.metadata.svc.arguments as Json & { input: Json };
 const outcomeOf = ({ results, interrupts }: Told) => [codeOf(results[0]), reasonOf(results[0]), interrupts.length];
 
-/** All that anybody reads of the turns of the copilot, by where. */
+/** All that anyone reads of the turns of the copilot, by where. */
 async function readAll(box: TestBox, thread: string): Promise<Record<string, string>> {
   const headers = await as('admin', 'adam');
   const read = async (path: string) => (await box.request(path, { headers })).text();

@@ -191,7 +191,7 @@ describe('a turn of the copilot', () => {
     await look('admin', 'adam', true);
     await look('member', 'bob', false);
     await look('viewer', 'vic', false);
-    // Those of an older box say of nobody that it asked.
+    // Those of an older box say of no one that it asked.
     await boxes.db.update(guardrailHits).set({ askedBy: null });
     await look('owner', 'olga', true);
     await look('member', 'bob', false);

@@ -126,7 +126,7 @@ describeWhen(realServers.database, 'database queries on Postgres', (url) => {
       expect(sql).toContain('SCRAM-SHA-256');
       await administer(url, sql);
       expect(await query(box, 'select * from notes')).toMatchObject({ status: 200, body: { rows: [] } });
-      // Somebody gave it more.
+      // Someone gave it more.
       await administer(url, `alter role ${login} createdb`);
       const again = await boxes.open({
         options: { db: opened.db, readable: { kind: 'server', url: plain, client: opened.client } },

@@ -5,7 +5,7 @@ import { sleep } from '../src/engine/primitives/sleep.ts';
 import { call, finish, getRun, giveNewest, setupBoxes, startWorkflow, toStep, until, untilStatus } from './_setup.ts';
 import type { TestBox, TestWorkflow } from './_setup.ts';
 
-// A run is parked in the middle when the code changes: what becomes of it, per kind of change and kind of wait.
+// A run is parked in the middle when the code changes: what happens to it, per kind of change and kind of wait.
 
 const boxes = setupBoxes();
 let effects: string[] = [];

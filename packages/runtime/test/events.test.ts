@@ -96,7 +96,7 @@ async function listen(url: string, init: RequestInit & { query?: string } = {}):
   })()
     .catch(() => {})
     .finally(() => (isOver = true));
-  // What stands behind the last empty line has not come in full.
+  // What comes after the last empty line has not come in full.
   const events = () => text.split('\n\n').slice(0, -1).flatMap(parse);
   return {
     text: () => text,

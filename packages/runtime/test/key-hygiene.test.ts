@@ -62,7 +62,7 @@ test('a key with addresses is good from those alone, as trusted proxies say, and
   for (const from of ['203.0.113.7', '198.51.100.255', '2001:db8::7', 'spoofed, 203.0.113.7'])
     expect([from, (await ask(key.value, from)).status]).toEqual([from, 202]);
   const refused = { status: 403, code: 'address_not_allowed' };
-  // The last that is no proxy counts: what stands before it, a caller may have written. Of IPv6, a neighbour is another.
+  // The last that is no proxy counts: what comes before it, a caller may have written. Of IPv6, a neighbour is another.
   for (const from of ['203.0.113.8', '203.0.113.7, 192.0.2.1', '2001:db8::8', '127.0.0.1', ''])
     expect([from, await ask(key.value, from)]).toEqual([from, expect.objectContaining(refused)]);
   expect(await ask(key.value, '192.0.2.1', { 'x-svc-user': 'ada' })).toMatchObject(refused);

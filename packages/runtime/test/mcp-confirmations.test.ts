@@ -75,7 +75,7 @@ describe('a marked write, asked for by a client that cannot ask a person', () =>
         true,
         'invalid_request',
         expect.stringMatching(
-          /^"value" of "secrets\.\w+" is "\[hidden\]", which stands for a value that is not shown\./,
+          /^"value" of "secrets\.\w+" is "\[hidden\]", a placeholder for a value that is not shown\./,
         ),
       ]);
     }
@@ -137,7 +137,7 @@ describe('a marked write, asked for by a client that cannot ask a person', () =>
     skew = ms;
     const { body } = await write(client, 'runs.cancel', { id }, state);
     expect((body.details as Json | undefined)?.reason).toBe(reason);
-    // What is asked for anew runs.
+    // What is asked for again runs.
     const again = reason === undefined ? body : (await write(client, 'runs.cancel', { id }, body.requestState)).body;
     expect(again.runId).toBe(id);
   });

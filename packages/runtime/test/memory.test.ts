@@ -98,7 +98,7 @@ function describeMemory(options: Partial<BoxOptions>): void {
       expect([who, await say(headers, session, question, agent)]).toEqual([who, expect.stringContaining('No idea.')]);
       expect([who, JSON.stringify(told())]).toEqual([who, expect.not.stringContaining('Rex')]);
     }
-    // A backend that goes on with a session of the user speaks for nobody, and leaves nothing behind.
+    // A backend that goes on with a session of the user speaks for no one, and leaves nothing behind.
     await say(ada, 'g', 'say:Hello.');
     await remembered(4);
     await say(as(trusted.value), 'g', question);
@@ -207,7 +207,7 @@ function describeMemory(options: Partial<BoxOptions>): void {
     expect(await say(ada, 'three', 'How is my dog called?; say:No idea.')).toContain('No idea.');
     expect(JSON.stringify(told())).not.toContain('Rex');
     expect(box.logs.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('A turn goes on without what was said earlier'),
+      expect.stringContaining('A turn goes on without the memory of earlier sessions'),
     );
   });
 

@@ -194,7 +194,7 @@ describe('an answer that is not what its content type says', () => {
     await expect(call(provider.url).reply).rejects.toMatchObject({
       status: 502,
       message:
-        'The model provider failed: It answered with a page. The address must end in what stands before /chat/completions, such as /v1.',
+        'The model provider failed: It answered with a page. The address must end in what comes before /chat/completions, such as /v1.',
     });
     expect(provider.served()).toBe(1);
   });

@@ -53,7 +53,7 @@ const PROGRAM: TestBoxOptions = {
     latest: { serial: { onConflict: 'replace' }, run: async () => createHook() },
     burst: { debounce: { period: '1s', timeout: '3s' }, run: async (input: unknown) => input },
     echo: { run: async (input: unknown) => input },
-    /** Starts another, and answers what came of that. */
+    /** Starts another, and answers the outcome of that. */
     starts: {
       run: async ({ name, ...how }: { name: string }) =>
         svc.workflows.start(name, {}, how).then(

@@ -172,7 +172,7 @@ function describeKilled(open: () => Promise<{ url: string | undefined; drop(): P
     await until(() => embeddings.waiting() === 1 && embedded('test/words').length >= 96);
     await worker?.kill();
     await start();
-    // By now the provider knows that nobody waits for what it held back.
+    // By now the provider knows that no one waits for what it held back.
     release();
     await untilReady(name);
     expect(embedded('test/words')).toHaveLength(CHUNKS);

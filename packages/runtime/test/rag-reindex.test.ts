@@ -112,7 +112,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
         await untilReady();
         expect((await get()).embedding.model).toBe(model);
       }
-      // Added and taken away while it is embedded anew.
+      // Added and taken away while it is re-embedded.
       const release = embeddings.hold({ model: 'test/large', text: 'Paper number' });
       await reindex({ model: 'test/large' });
       await add('late', 'Paper number 1000 came late.');
@@ -163,7 +163,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     await until(async () => (await call<Shown>(other, `GET ${path}`)).body.counts.ready === 1, 20_000);
     for (const mode of ['hybrid', 'vector', 'text'])
       expect((await search('paper 2', { mode })).body.items.map(({ text }) => text)).toEqual(['Paper 2 is another.']);
-    // Deleted and made anew between two searches.
+    // Deleted and made again between two searches.
     await call(other, `DELETE ${path}`);
     await call(other, 'POST /api/rag/collections', { name, model: 'test/words' });
     for (const mode of ['hybrid', 'text']) expect((await search('paper 2', { mode })).body.items).toEqual([]);
@@ -332,7 +332,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     const late = (await call<{ error: string }>(box, `GET ${path}/documents/late`)).body;
     expect(late).toMatchObject({ state: 'failed', answering: null });
     expect(late.error).toBe(
-      'The model "test/moody" answered a vector of 32 numbers, and the collection has 64. Embed it anew with rag.collections.reindex, or make another.',
+      'The model "test/moody" answered a vector of 32 numbers, and the collection has 64. Re-embed it with rag.collections.reindex, or make another.',
     );
     // What the collection has vectors of needs no other.
     await add('again', numbered(2)['paper-1'] ?? '');

@@ -19,7 +19,7 @@ export const realServers = {
  */
 export function describeWhen<T>({ value, missing }: Requirement<T>, name: string, suite: (value: T) => void): void {
   const required = process.env['SVC_TEST_REQUIRE'] === '1';
-  // The test script lists what stands behind "needs".
+  // The test script lists what comes after "needs".
   const note = value === undefined ? ` [needs ${missing}]` : '';
   describe.skipIf(value === undefined && !required)(`${name}${note}`, () => {
     if (value !== undefined) return suite(value);

@@ -78,7 +78,7 @@ const open = async (program: object = {}) => {
   return { box, near: await box.listen(), far: await box.listen({ isTunnel: true }) };
 };
 
-/** Of a network for examples: nothing is there, and nobody calls it. */
+/** Of a network for examples: nothing is there, and no one calls it. */
 const PUBLIC = 'https://203.0.113.7/';
 const LOCAL_NAME = await findLocalName();
 

@@ -328,7 +328,7 @@ describe('a file that is kept', () => {
     const { box, storage, listKeys } = await open();
     await send(box, 'gone', newPicture());
     await storage.delete(await listKeys());
-    // Read anew, as by a process that has not seen it.
+    // Read again, as by a process that has not seen it.
     const again = await box.restart();
     const picture = newPicture();
     await send(again, 'gone', picture);

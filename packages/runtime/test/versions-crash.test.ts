@@ -88,7 +88,7 @@ function describeKilled(openPlace: () => Promise<Place>): void {
           if (!found) continue;
           const digests = found.manifest.split(' ');
           const missing = await journal.code.listMissing(digests);
-          // What lacks a file is not said to be kept: who serves it keeps it anew.
+          // What lacks a file is not said to be kept: who serves it keeps it again.
           const isSaid = (await journal.code.touch([codeHash])).length > 0;
           expect([codeHash, missing, isSaid]).toEqual([codeHash, [], true]);
         }

@@ -292,7 +292,7 @@ test('a run whose code was refused goes on once what is kept can be opened', asy
   await resume(next);
   await untilWaiting(next, runId);
   await next.journal.code.reseal(broken, kept.manifest);
-  // The refusal is remembered for a minute, and what is refused is looked at anew every two.
+  // The refusal is remembered for a minute, and what is refused is looked at again every two.
   const now = performance.now.bind(performance);
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 121_000);
   onTestFinished(() => clock.mockRestore());

@@ -29,7 +29,7 @@ const explain = async (box: TestBox, id: string): Promise<Why> => {
 };
 const codes = ({ reasons }: Why) => reasons.map(({ code }) => code);
 
-/** Starts the workflow, and answers why its run stands where it stands once it has the status. */
+/** Starts the workflow, and answers why its run stands where it is once it has the status. */
 async function explainIn(box: TestBox, name: string, status: string): Promise<Why> {
   const runId = await startWorkflow(box, name);
   await untilStatus(box, runId, status);

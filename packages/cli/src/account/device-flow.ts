@@ -18,7 +18,7 @@ export const DEVICE_CODE_LINE = object({
   userCode: string('What to enter there.'),
   verificationUri: string('Where to approve the sign-in.'),
   verificationUriComplete: string('The same with the code in it.'),
-  expiresInSeconds: integer('How long the code is good for, in seconds.', { minimum: 0 }),
+  expiresInSeconds: integer('How long the code is valid, in seconds.', { minimum: 0 }),
 });
 
 export interface DeviceFlowOptions {

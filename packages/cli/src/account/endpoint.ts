@@ -24,7 +24,7 @@ export function findEndpoint({ env, flag, root }: EndpointSources): string | und
 }
 
 /**
- * The same for what works without an account: where none is configured, a file that cannot be used stands in nobody's
+ * The same for what works without an account: where none is configured, a file that cannot be used is in no one's
  * way. A word about it goes to `say`.
  */
 export function findOptionalEndpoint(sources: EndpointSources, say: (line: string) => void): string | undefined {

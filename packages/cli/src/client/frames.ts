@@ -3,7 +3,7 @@ export interface Frame {
   id?: string;
   /** `message` when the frame names none. */
   event: string;
-  /** Absent in a frame that only says where the stream stands. */
+  /** Absent in a frame that only says where the stream is. */
   data?: string;
   /** Milliseconds to wait before connecting again. */
   retry?: number;
@@ -43,7 +43,7 @@ export async function* readFrames(
 
 /**
  * Answers the id of the last whole frame, with each piece of the text. The parser drops a frame without data, and a box
- * says with one where its stream stands: `id: 7` alone.
+ * says with one where its stream is: `id: 7` alone.
  */
 function trackPosition(): (text: string) => string | undefined {
   let rest = '';

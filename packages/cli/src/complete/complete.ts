@@ -17,7 +17,10 @@ const printScript = defineVerb({
     shell: { type: 'positional', required: true, description: `One of ${SHELLS.join(', ')}.` },
   },
   completes: { shell: { words: SHELLS } },
-  payload: object({ shell: oneOf(SHELLS, 'Of which the script is.'), script: string('What the shell has to read.') }),
+  payload: object({
+    shell: oneOf(SHELLS, 'The shell the script is for.'),
+    script: string('What the shell has to read.'),
+  }),
   async run({ shell }) {
     const known = SHELLS.find((one) => one === shell);
     if (!known) throw usageError(`There is no completion for "${shell}".`, `Use one of: ${SHELLS.join(', ')}.`);

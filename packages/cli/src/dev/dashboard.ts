@@ -10,7 +10,7 @@ export interface DashboardParts {
   storage: BoxOptions['storage'];
 }
 
-/** Serves the dashboard of a box that asks for no credential. It is read when somebody first looks at it. */
+/** Serves the dashboard of a box that asks for no credential. It is read when someone first looks at it. */
 export function mountDashboard({ app }: Pick<Box, 'app'>, { slug, storage }: DashboardParts): void {
   let opened: Promise<Dashboard> | undefined;
   const open = async (): Promise<Dashboard> => {

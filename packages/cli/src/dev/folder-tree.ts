@@ -39,7 +39,7 @@ export function openFolder(tree: FolderTree, path: string, emit: OnFileEvent): v
   for (const below of before?.folders ?? []) if (!folder.folders.has(below)) closeFolder(tree, below);
 }
 
-/** Looks at the disk again: emits what became of a file or folder since the last look. */
+/** Looks at the disk again: emits how a file or folder has changed since the last look. */
 export function lookAt(tree: FolderTree, path: string): void {
   const name = basename(path);
   const folder = tree.folders.get(dirname(path));

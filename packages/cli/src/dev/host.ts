@@ -27,7 +27,7 @@ export interface Host {
   close(): Promise<void>;
 }
 
-/** What came of an edit. */
+/** The outcome of an edit. */
 export interface Applied {
   /** What does not load now. */
   problems: Problem[];

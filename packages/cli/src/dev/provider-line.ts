@@ -64,6 +64,6 @@ async function findProblem(box: Pick<Box, 'request'>, baseUrl: string): Promise<
   if (status === null || status === 401 || status === 403) return message;
   const isBare = new URL(baseUrl).pathname === '/';
   return status === 404 && isBare
-    ? 'The model provider answered 404: its address must end in what stands before /chat/completions, such as /v1.'
+    ? 'The model provider answered 404: its address must end in what comes before /chat/completions, such as /v1.'
     : undefined;
 }

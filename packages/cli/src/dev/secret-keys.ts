@@ -6,7 +6,7 @@ import { checkCanary, ensureInstallation, loadMasterKey, readVariable, rewrapSec
 export type MasterKey = Awaited<ReturnType<typeof loadMasterKey>>;
 
 export interface SecretKeys {
-  /** SVC_SECRET_KEY, or what stands in for it. */
+  /** SVC_SECRET_KEY, or what is used in its place. */
   master: MasterKey;
   /** SVC_SECRET_KEY_PREVIOUS; undefined: it is not set. */
   previous: MasterKey | undefined;

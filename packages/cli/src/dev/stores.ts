@@ -42,7 +42,7 @@ export interface DevStores {
   /** The same, without drizzle. */
   client: StoreClient;
   kv: KeyValueStore;
-  /** SVC_SECRET_KEY, or what stands in for it. */
+  /** SVC_SECRET_KEY, or what is used in its place. */
   secretKey: MasterKey;
   secretValues(): Promise<string[]>;
   provider: BoxOptions['provider'];
@@ -76,7 +76,7 @@ export async function openDevStores(options: DevStoresOptions): Promise<DevStore
   const { root, env, ports, slug } = options;
   const dir = join(root, '.svc');
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  // One that an earlier version made is open to everybody on the machine, and so is the journal in it.
+  // One that an earlier version made is open to everyone on the machine, and so is the journal in it.
   chmodSync(dir, 0o700);
   checkEnvironment(env);
   const keys = await loadSecretKeys(env, dir);

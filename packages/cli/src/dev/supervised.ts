@@ -45,7 +45,7 @@ export async function runSupervised(root: string, env: NodeJS.ProcessEnv = proce
     await supervised.closed;
     return 0;
   } catch (error) {
-    process.stderr.write(`A process for runs that may have killed theirs does not start: ${String(error)}\n`);
+    process.stderr.write(`A separate process for runs that may have crashed theirs does not start: ${String(error)}\n`);
     return 1;
   } finally {
     await closer.close().catch(() => {});

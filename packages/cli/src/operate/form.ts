@@ -33,7 +33,7 @@ export interface OperateForm {
   mayBeEmpty?: readonly string[];
   completes?: Record<string, Completion>;
   read?(args: Record<string, unknown>, context: Context): Promise<Row>;
-  /** The answer stands under this name: it has members that the document has too. */
+  /** The answer is under this name: it has members that the document has too. */
   wrap?: string;
   /** False: the operation asks before it is called by a model alone. */
   asks?: false;

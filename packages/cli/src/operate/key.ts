@@ -47,7 +47,7 @@ export const NEW_KEY: OperateForm = {
       type: 'string',
       valueHint: 'time',
       description:
-        'How long it is good: 12h, 30d, never. Default: as the settings of the workspace say, else for ever.',
+        'How long it is valid: 12h, 30d, never. Default: as the settings of the workspace say, else for ever.',
     },
   },
   read: readKey,
@@ -82,7 +82,7 @@ async function readKey(args: Record<string, unknown>, context: Context): Promise
     throw usageError('The key would open nothing.', 'Add --agents <names|all> or --workflows <names|all>.');
   const expiresAt = toExpiry(args['expires-in'] as string | undefined);
   for (const { kind, name } of await listUnknown(grants, args, context))
-    context.say(`warning: the box has no ${kind} "${name}"; the key is good for it once there is one.`);
+    context.say(`warning: the box has no ${kind} "${name}"; the key is valid for it once there is one.`);
   return { grants, limits: toLimits(args), ...toAddresses(args), ...(expiresAt === undefined ? {} : { expiresAt }) };
 }
 
@@ -163,7 +163,7 @@ const LAST = Date.UTC(9999, 0);
 
 function formatRotated(answer: Row, style: Style): string {
   const { id, expiresAt } = answer.replaces as { id: string; expiresAt: string };
-  return `${formatCreated(answer, style)}\nThe old one, ${id}, is good until ${expiresAt}.`;
+  return `${formatCreated(answer, style)}\nThe old one, ${id}, is valid until ${expiresAt}.`;
 }
 
 /** The value of a key stands alone on its line, and so does what signs for its users, so that they can be taken from there. */

@@ -65,7 +65,7 @@ interface Index {
   next: { state: string; model: string; ready: number; documents: number; error: string | null } | null;
 }
 
-/** What it is, and how far what is embedded anew. */
+/** What it is, and how far what is re-embedded. */
 function toIndexState({ state, next }: Index): string {
   if (next === null) return state;
   const reason = next.state === 'stopped' ? `, stopped at ${next.error}` : '';

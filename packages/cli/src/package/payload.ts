@@ -24,7 +24,7 @@ export const PACKAGE_PAYLOAD = object({
       {
         checked: integer('The open runs of the box whose histories were read.'),
         safe: integer('Those whose history the code fits.'),
-        unchecked: integer('Those of which that is not known.'),
+        unchecked: integer('Those for which that is not known.'),
       },
       'What --against found; null without it.',
     ),

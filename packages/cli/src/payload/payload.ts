@@ -2,7 +2,7 @@ import type { OperationId, OperationOutput } from '@svc/runtime/client';
 import type { Schema } from './schema.ts';
 
 /**
- * A value of a --json document: its type for the compiler and its JSON Schema for everybody else, from one definition.
+ * A value of a --json document: its type for the compiler and its JSON Schema for everyone else, from one definition.
  * Builders with the names JSON Schema and zod have for them, and no library: a verb is loaded each time it runs.
  */
 export interface JsonType<out T> {

@@ -10,7 +10,7 @@ export interface WrapOptions {
 }
 
 /**
- * Text in lines no wider than the terminal. A command is never broken, because it is copied: what stands in backticks,
+ * Text in lines no wider than the terminal. A command is never broken, because it is copied: what is in backticks,
  * and what follows `svc` at the end of a line. What is wider than a line stands in one of its own.
  */
 export function wrapText(text: string, { columns, indent = 0, taken = 0 }: WrapOptions): string {

@@ -4,7 +4,7 @@ import type { Row } from '../operate/row.ts';
 import { SAMPLE_ID } from './samples.ts';
 
 export const evals: Group = {
-  summary: 'Launch a suite of evals, and see what came of it.',
+  summary: 'Launch a suite of evals, and see its result.',
   page: 'evals',
   examples: ['svc eval smoke', 'svc eval list'],
   itself: {
@@ -14,7 +14,7 @@ export const evals: Group = {
   takes: 'suite',
   verbs: {
     list: operateLeaf({
-      summary: 'List the suites with what came of their last run.',
+      summary: 'List the suites with the result of their last run.',
       operation: 'evals.suites.list',
       items: 'suites',
       columns: [

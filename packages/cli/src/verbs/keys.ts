@@ -53,7 +53,7 @@ export const keys = operateGroup({
       subject: ({ id, name }) => `key ${String(name)} (${String(id)})`,
     },
     rotate: {
-      summary: 'Make a key in place of another, which is good for a while yet.',
+      summary: 'Create a key in place of another, which stays valid for a while.',
       operation: 'keys.rotate',
       examples: ['svc keys rotate <id>', 'svc keys rotate <id> --overlap 7d'],
       form: async () => (await import('../operate/key.ts')).ROTATED_KEY,

@@ -29,7 +29,7 @@ export const notify = operateGroup({
       ],
     },
     redeliver: {
-      summary: 'Send a message once more.',
+      summary: 'Send a message again.',
       operation: 'notify.redeliver',
       done: 'Sent again',
       subject: ({ deliveryId }: Row) => `message ${String(deliveryId)}`,

@@ -14,7 +14,7 @@ export const plane: Group = {
       load: async () => (await import('../commands/plane/backup.ts')).backup,
     },
     restore: {
-      summary: 'Put a backup in the place of a control plane that nobody has signed up at yet.',
+      summary: 'Restore a backup into a control plane that has no accounts yet.',
       load: async () => (await import('../commands/plane/backup.ts')).restore,
     },
     'reset-password': {

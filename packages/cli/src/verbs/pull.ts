@@ -1,7 +1,7 @@
 import type { Group } from '../group.ts';
 
 export const pull: Group = {
-  summary: 'Bring home what a box has.',
+  summary: 'Download what a box has.',
   page: 'operating',
   examples: ['svc pull run <id>', 'svc pull run <id> --out run.json'],
   verbs: {

@@ -36,7 +36,7 @@ export const rag: Group = {
       subject: ({ id }) => String(id),
     }),
     reindex: operateLeaf({
-      summary: 'Embed all documents of a collection anew, under another model; searches go on meanwhile.',
+      summary: 'Embed all documents of a collection again, under another model; searches go on meanwhile.',
       operation: 'rag.collections.reindex',
       examples: ['svc rag reindex handbook --model vendor/embedding-large', 'svc rag reindex handbook --json'],
       done: 'Reindexing',

@@ -99,7 +99,7 @@ const operated = operateGroup({
       examples: ['svc runs cancel-all --name import --dry-run', 'svc runs cancel-all --name import --yes'],
     },
     'retry-all': {
-      summary: 'Start all failed and cancelled runs that match anew.',
+      summary: 'Retry all failed and cancelled runs that match.',
       operation: 'runs.retry_all',
       hint: moreOf,
       examples: [

@@ -9,7 +9,7 @@ export function sizeOfFile(file: string): number {
     if (found?.isFile()) return found.size;
     if (found) reason = 'it is no file';
   } catch {
-    reason = 'its path leads nowhere';
+    reason = 'its path does not exist';
   }
   throw new CliError('file_unreadable', `"${file}" cannot be read: ${reason}.`, { suggestion: 'Check the path.' });
 }

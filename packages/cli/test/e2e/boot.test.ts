@@ -26,7 +26,7 @@ async function openShared(): Promise<{ workspace: Workspace; box: Box }> {
   return { workspace, box };
 }
 
-/** With a `.svc` that everybody on the machine may read. */
+/** With a `.svc` that everyone on the machine may read. */
 async function makeOldWorkspace(): Promise<Workspace> {
   const workspace = await rig.workspace();
   await mkdir(join(workspace.root, '.svc'), { recursive: true });

@@ -77,7 +77,7 @@ it('a suite of 200 cases whose box is killed half way goes on in the next one, a
   const results = { results: CASES + 2, passed: CASES + 1 };
   expect(run).toMatchObject({ status: 'completed', passed: true, summary: results });
 
-  // One run a case: those that were under way are gone on with, and not begun anew.
+  // One run a case: those that were under way are gone on with, and not started again.
   const below = await listBelow(second, id);
   expect(below).toHaveLength(CASES + 2);
   // Two are asked the same.

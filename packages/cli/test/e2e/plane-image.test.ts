@@ -253,7 +253,7 @@ describe.skipIf(root === undefined)(`the image of the control plane${root ? '' :
           await linkBox({ ada, id, boxUrl, secret: readSecret(workspace) });
           const rotateKeys = async (...flags: string[]) => {
             expect(await ada.svc('plane', 'rotate-keys', ...flags)).toMatchObject({ code: 0 });
-            // It would take the keys up within a minute. Killed, it is missed by nobody who has a token.
+            // It would take the keys up within a minute. Killed, it is missed by no one who has a token.
             plane.kill('SIGKILL');
             await plane.ended;
             plane = await serve(true);

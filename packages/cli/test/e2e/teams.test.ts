@@ -55,7 +55,7 @@ describeWhen(bothServers, 'a team', (servers) => {
       const place = `PATCH /api/v1/orgs/${ada.organizationId}/members/${bo.userId}`;
       expect((await askPlane(plane, place, { ...ada, body: { role: 'viewer' } })).status).toBe(200);
       expect(await start(await mint(plane, id, bo))).toBe(403);
-      // The box asks nobody: what was vouched for is good until its time is over, and not a moment longer.
+      // The box asks no one: what was vouched for is good until its time is over, and not a moment longer.
       expect(await start(given)).toBe(202);
       await eventually(async () => (await start(given)) === 401, { within: 40_000, every: 250 });
       expect(await stream.text()).toMatch(/event: auth_expired\ndata: \{\}\n\n$/);
@@ -89,7 +89,7 @@ describeWhen(bothServers, 'a team', (servers) => {
           user: owner.email,
           organization: 'acme',
         });
-        // That nobody is signed in yet is what the page asks first.
+        // That no one is signed in yet is what the page asks first.
         expect(page.complaints.filter((text) => !text.includes('401'))).toEqual([]);
 
         // A workspace that is an agent of the organisation, and its box.
@@ -115,7 +115,7 @@ describeWhen(bothServers, 'a team', (servers) => {
         const before = await mintOwn();
         expect(await isLetIn(before)).toBe(true);
         const { kid } = JSON.parse((await ada.svc('plane', 'rotate-keys', '--json')).stdout) as { kid: string };
-        // Killed, the control plane is missed by nobody who has a token.
+        // Killed, the control plane is missed by no one who has a token.
         first.command.kill('SIGKILL');
         await first.command.ended;
         expect(await isLetIn(before)).toBe(true);

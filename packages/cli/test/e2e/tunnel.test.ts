@@ -138,7 +138,7 @@ it('the tunnel of a member who is removed is cut, with what streams through it; 
   await expect(streamed).rejects.toThrow(/aborted|socket hang up/);
   expect((await removal)?.status).toBe(204);
   expect((await ask(publicUrl, { path: '/live' })).status).toBe(502);
-  await eventually(() => box.stderr().includes('answers no more: who opened it is signed out'));
+  await eventually(() => box.stderr().includes('answers no more: the person who opened it is signed out'));
   expect((await box.fetch('/api/runs')).status).toBe(200);
   expect((await box.stop()).code).toBe(0);
 });

@@ -23,7 +23,7 @@ function checkString({ text, directive, exact, place, node }: DirectiveString): 
   if (place === 'body') return [];
   const message =
     place === 'module'
-      ? `'${directive}' stands at the top of the module. Put it in the function it is meant for, as the first statement of the body.`
+      ? `'${directive}' is at the top of the module. Put it in the function it is meant for, as the first statement of the body.`
       : `'${directive}' has no effect here. Make it the first statement of the function's body.`;
   return [{ code: 'directive_misplaced', message, ...positionOf(node) }];
 }

@@ -57,7 +57,7 @@ interface Declared {
   kind: 'guardrail' | 'connection' | 'scorer';
   folder: string;
   define: string;
-  /** What becomes of one that nobody reads. */
+  /** What happens to one that no one reads. */
   lost: string;
 }
 
@@ -71,7 +71,7 @@ const CONNECTION: Declared = {
   kind: 'connection',
   folder: 'connections',
   define: 'defineConnection',
-  lost: 'is declared nowhere',
+  lost: 'is not declared',
 };
 const SCORER: Declared = { kind: 'scorer', folder: 'evals', define: 'defineScorer', lost: 'scores nothing' };
 
@@ -109,16 +109,16 @@ function checkWorkflowFile(file: string, facts: FileFacts | undefined): FoundIn[
 
 function checkOther(file: string, facts: FileFacts, workflows: ReadonlySet<string>): FoundIn[] {
   const outside = facts.workflows.map(({ line, column }): FoundIn => {
-    const message = `'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. ${wayInto(file, workflows)}`;
+    const message = `'use workflow' is outside of workflows/*.workflow.ts, so nothing can start it. ${wayInto(file, workflows)}`;
     return { code: 'workflow_outside_folder', message, file, line, column };
   });
   const [step] = facts.steps;
   if (!step || !file.startsWith('../')) return outside;
-  const message = `The step "${step.name}" stands outside of the workspace, where 'use step' has no effect. Move the file into the workspace.`;
+  const message = `The step "${step.name}" is outside of the workspace, where 'use step' has no effect. Move the file into the workspace.`;
   return [...outside, { code: 'step_outside_workspace', message, file, line: step.line, column: 1 }];
 }
 
-/** What makes a workflow of the file: another name where it stands, another place, or a file of its own. */
+/** What makes a workflow of the file: another name where it is, another place, or a file of its own. */
 function wayInto(file: string, workflows: ReadonlySet<string>): string {
   const [, folder = '', name = ''] = /^(?:src\/)?workflows?\/(.*\/)?([^/]+?)(?:\.workflow)?\.\w+$/.exec(file) ?? [];
   const path = `workflows/${name}.workflow.${file.endsWith('x') ? 'tsx' : 'ts'}`;

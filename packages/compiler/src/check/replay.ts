@@ -84,7 +84,7 @@ function toLink({ label, line, column }: CallFacts | WriteFacts, file: string): 
   return { label, file, line, column };
 }
 
-/** ` The way there: load() at a.ts:3 -> fetch() at b.ts:9.` Nothing for what stands in the body itself. */
+/** ` The way there: load() at a.ts:3 -> fetch() at b.ts:9.` Nothing for what is in the body itself. */
 function wayTo(chain: Link[]): string {
   if (chain.length === 1) return '';
   const last = chain.length - 1;

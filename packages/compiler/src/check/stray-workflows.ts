@@ -65,5 +65,5 @@ function explain(file: string, taken: ReadonlySet<string>): string {
   const way = taken.has(path)
     ? 'Move the function to a file "workflows/<name>.workflow.ts".'
     : `Move the file to "${path}".`;
-  return `'use workflow' stands outside of workflows/*.workflow.ts, so no one can start it. ${way}`;
+  return `'use workflow' is outside of workflows/*.workflow.ts, so nothing can start it. ${way}`;
 }

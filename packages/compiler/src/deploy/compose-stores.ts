@@ -45,7 +45,7 @@ export function emitDatabase(): YamlValue {
 /**
  * What the image runs once, as its superuser, on a volume that is empty. The box gets a role that owns its database and
  * nothing else: code of the workspace that has its address can neither read files of the server nor run programs there.
- * The superuser has no password from then on, so nobody is it but who is in the container.
+ * The superuser has no password from then on, so it can be used inside the container only.
  */
 export const DATABASE_INIT = `create role svc login nosuperuser nocreatedb nocreaterole password 'svc';
 create database svc owner svc;

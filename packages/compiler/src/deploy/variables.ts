@@ -49,7 +49,7 @@ const VARIABLES: readonly DeployVariable[] = [
   },
   {
     name: 'STUDIO_STANDALONE_TOKEN',
-    comment: 'Whoever has it is the operator of the box. The box and the control plane hold the same.',
+    comment: 'A caller who presents it is the operator of the box. The box and the control plane hold the same.',
     targets: SELF_HOST,
     required: SELF_HOST,
     generate: (random) => random(32).toString('base64url'),
@@ -95,7 +95,8 @@ const VARIABLES: readonly DeployVariable[] = [
   },
   {
     name: 'SVC_BROWSER_URL',
-    comment: 'The debugging endpoint of a Chromium for code and agents; {key} in it stands for the key. Empty: none.',
+    comment:
+      'The debugging endpoint of a Chromium for code and agents; {key} in it is replaced by the key. Empty: none.',
     targets: BOTH,
     required: NONE,
   },
@@ -156,7 +157,7 @@ const VARIABLES: readonly DeployVariable[] = [
   },
   {
     name: 'SVC_SECRET_KEY_PREVIOUS',
-    comment: 'While the secret key is changed: the one before, which what is stored opens with once more.',
+    comment: 'While the secret key is rotated: the previous key, which still decrypts what is stored.',
     targets: BOTH,
     required: NONE,
   },

@@ -65,5 +65,5 @@ const LAST = 'g';
 function parseCursor(cursor: string): string {
   const id = Buffer.from(cursor, 'base64url').toString();
   if (/^[\da-f]{12}-[\da-f]{6}-[\da-f]{12}$/.test(id)) return id;
-  throw new PlaneError('invalid_request', `The cursor "${cursor}" is none of this list.`);
+  throw new PlaneError('invalid_request', `The cursor "${cursor}" does not belong to this list.`);
 }

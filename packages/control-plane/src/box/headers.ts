@@ -10,7 +10,7 @@ export function toBoxHeaders(given: IncomingHttpHeaders, own: { host: string; to
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || HOP_HEADERS.has(name) || KEPT_BACK.has(name) || KEPT_BACK_OF.test(name)) continue;
-    // What frames the body is never somebody else's to take away.
+    // What frames the body is never someone else's to take away.
     if (!named.has(name) || name === 'content-length') headers[name] = value;
   }
   headers.host = own.host;
@@ -47,7 +47,7 @@ const KEPT_BACK = new Set([
 ]);
 const KEPT_BACK_OF = /^(?:x-forwarded-|sec-|access-control-|x-svc-signature$)/;
 
-/** What the control plane's origin would be told to do by the box. */
+/** Headers by which the box would set policies of the control plane's origin. */
 const NOT_OURS = new Set([
   'set-cookie',
   'set-cookie2',
@@ -65,7 +65,7 @@ const NOT_OURS = new Set([
   'report-to',
   'reporting-endpoints',
   'nel',
-  // What its pages may do, and what the browser tells it.
+  // What its pages may do, and what the browser reports to it.
   'permissions-policy',
   'document-policy',
   'integrity-policy',

@@ -37,7 +37,7 @@ export function boxRoutes({ proxy, sessions, ...door }: BoxRoutes): RawRoute[] {
               { has: (name) => answer.hasHeader(name), set: (name, value) => void answer.setHeader(name, value) },
               door.publicUrl(),
             );
-            // What a box keeps may be a page of anybody's: it is shown as one of nobody.
+            // An object of a box may be a page that anyone has written: it is served without an origin.
             answer.setHeader('content-security-policy', "sandbox; default-src 'none'; frame-ancestors 'none'");
             if (!answer.hasHeader('x-request-id')) answer.setHeader('x-request-id', requestIdOf(event));
             if (cookies.length > 0) answer.setHeader('set-cookie', cookies);
@@ -68,7 +68,7 @@ function notAllowed(method: string): PlaneError {
   });
 }
 
-/** Throws `origin_not_allowed`: bodies keep their type here, so that the origin is all there is to tell by. */
+/** Throws `origin_not_allowed`: bodies keep their type here, so that only the origin identifies the sender. */
 function requireOwnPage(door: OwnPages, { request: { method, headers } }: Call): void {
   const site = headers.get('sec-fetch-site');
   const isRead = method === 'GET' || method === 'HEAD';

@@ -1,8 +1,8 @@
 import { notFound, PlaneError } from '../errors.ts';
 
 /**
- * Where at the box a request for `/box/…` goes: path and query. `target` is what stands in the request line, before anything
- * has read a path out of it. The path that is asked for is made anew of what its segments mean, so that no two readers of it
+ * Where at the box a request for `/box/…` goes: path and query. `target` is what is in the request line, before anything
+ * has read a path out of it. The path that is asked for is rebuilt from what its segments mean, so that no two readers of it
  * can differ. Throws `not_found` for what is not passed on, and `invalid_request` for a path that is no plain one.
  */
 export function toBoxTarget(target: string): string {

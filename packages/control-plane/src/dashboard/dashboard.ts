@@ -42,7 +42,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     if (request.method !== 'GET' && request.method !== 'HEAD') return undefined;
     if (pathname === DASHBOARD_PATH.slice(0, -1)) return toRedirect(DASHBOARD_PATH);
     if (!pathname.startsWith(DASHBOARD_PATH)) return undefined;
-    // At the first request for it: a box that nobody looks at holds none of it.
+    // At the first request for it: a box that no one looks at holds none of it.
     const files = (read ??= readFiles(options.folder ?? findFolder()));
     const name = pathname.slice(DASHBOARD_PATH.length);
     if (name === 'bootstrap.json') return toAnswer(await options.bootstrap(request));

@@ -53,7 +53,7 @@ export interface PeopleDashboard extends StorageOriginsOptions {
 /** Of the boxes of an organisation, which the page calls itself, with identity tokens. */
 export function peopleDashboard({ db, full, signer, authenticate, ...options }: PeopleDashboard): RawRoute[] {
   const storages = createStorageOrigins(options);
-  /** Undefined: nobody is signed in, or who is has no part in any organisation. */
+  /** Undefined: no one is signed in, or who is has no part in any organisation. */
   const findAll = async (call: Call): Promise<{ account: Account; all: Installation[] } | undefined> => {
     const account = await authenticate(call);
     if (!account) return undefined;

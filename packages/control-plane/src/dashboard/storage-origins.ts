@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { isLoopbackHost } from '../../../runtime/src/provider/egress.ts';
 import { isOrigin } from '../pages/origin.ts';
 
-/** A box that tells where its object storage is. */
+/** A box that answers where its object storage is. */
 export interface StorageOwner {
   id: string;
-  /** Where it answers. Another one is asked anew. */
+  /** Where it answers. Another one is asked again. */
   url: string;
   /** What it answers to `GET /api/services`; undefined: it is no JSON object. May fail. */
   ask(): Promise<unknown>;

@@ -81,7 +81,7 @@ const REASONS: Record<string, string> = {
 
 function reasonOf(error: unknown): string {
   const { code = '' } = error as { code?: string };
-  return REASONS[code] ?? (/TLS|CERT|SSL/.test(code) ? 'its certificate is not good' : 'it gives no answer of HTTP');
+  return REASONS[code] ?? (/TLS|CERT|SSL/.test(code) ? 'its certificate is not valid' : 'its answer is not valid HTTP');
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

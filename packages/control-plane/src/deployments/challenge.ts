@@ -31,7 +31,7 @@ export async function challengeBox(box: BoxClient, challenge: Challenge): Promis
   if (answer.status === 404) throw unreachable(url, 'it has no registration, so it is no deployed box');
   if (answer.status !== 200) throw unreachable(url, `it answers ${answer.status} to the challenge`);
   const { installationId: id, proof } = answer.body ?? {};
-  if (typeof id !== 'string' || typeof proof !== 'string') throw unreachable(url, 'its answer is none of a box');
+  if (typeof id !== 'string' || typeof proof !== 'string') throw unreachable(url, 'its answer is not that of a box');
   if (!isSame(proof, toProof(hmacSecret, nonce, id)))
     throw new PlaneError('invalid_signature', `What answers at ${url} does not prove that it holds the secret.`);
   if (id !== installationId)

@@ -24,7 +24,7 @@ export interface DeploymentRoutes {
 
 /** Which box an installation is. */
 export function deploymentRoutes({ db, now, access, audit, full }: DeploymentRoutes): Route[] {
-  // What is refused, and how long it took, says whether something answers at an address: of that nobody asks much.
+  // What is refused, and how long it took, says whether something answers at an address, so it is rate limited.
   const refused = createThrottle({ db, now, kind: 'link', most: MOST_REFUSED, message: 'Too many refused boxes.' });
   return [
     route({

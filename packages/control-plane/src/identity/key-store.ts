@@ -45,7 +45,7 @@ export interface KeyStore {
   /** Makes the first ones, or puts the next in the place of one that has signed for 30 days. Answers what is in the set. */
   rotate(now: number): Promise<SigningKey[]>;
   /**
-   * Has the next key sign at once. `revoke`: none of the keys can be trusted any more, so the whole set is made anew, and what
+   * Has the next key sign at once. `revoke`: none of the keys can be trusted any more, so the whole set is replaced, and what
    * they have signed is refused as soon as a box reads the set. Throws `limit_reached` while four keys are in the set.
    */
   rotateNow(now: number, options: { revoke: boolean }, audit: (tx: Queries) => Promise<void>): Promise<Rotation>;

@@ -51,7 +51,7 @@ export function createSigner({ keys: store, now, publicUrl }: SignerOptions): Si
   };
   const openActive = async (): Promise<{ kid: string; key: KeyObject }> => {
     const active = findActive(await read());
-    if (!active) throw new Error('No key signs.');
+    if (!active) throw new Error('There is no active signing key.');
     if (opened?.kid !== active.kid) opened = { kid: active.kid, key: await store.open(active.kid) };
     return opened;
   };

@@ -142,6 +142,6 @@ async function mayStillInvite(queries: Queries, { invitedBy, organizationId, rol
 function inviteInvalid(): PlaneError {
   return new PlaneError(
     'invite_invalid',
-    'The invite is not good: it has expired, was used or revoked, or is for another e-mail address. Ask for a new one.',
+    'The invite is not valid: it has expired, was used or revoked, or is for another e-mail address. Ask for a new one.',
   );
 }

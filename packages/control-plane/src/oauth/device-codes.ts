@@ -14,7 +14,7 @@ export interface DeviceCode {
   /** Where it asked from. */
   address: string | null;
   status: DeviceStatus;
-  /** Who has answered it. Null: nobody yet. */
+  /** Who has answered it. Null: no one yet. */
   userId: string | null;
   createdAt: number;
   expiresAt: number;

@@ -102,7 +102,7 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
       const mayAgain = time - (family.usedAt ?? 0) <= AGAIN_MS;
       const again = mayAgain ? await answer(tx, { from: refreshToken, salt: family.salt ?? '' }) : undefined;
       if (again) return again;
-      // Two hold it, and nobody can say which of them is the thief.
+      // Two hold it, and no one can say which of them is the thief.
       if (await end(tx, family.id)) await record(tx, 'cli.reuse', family, address);
       return undefined;
     }
@@ -131,7 +131,7 @@ export function createFamilies({ db, now, audit }: { db: Db; now(): number; audi
     async refresh(refreshToken, by) {
       const grant = await db.transaction((tx) => rotate(tx, refreshToken, by), CLAIM);
       if (grant) return grant;
-      throw new PlaneError('invalid_grant', 'The session has ended, or the refresh token is none. Sign in again.');
+      throw new PlaneError('invalid_grant', 'The session has ended, or the refresh token is not valid. Sign in again.');
     },
     async revoke(token, { clientId, address }) {
       const hash = hashSecret(token);

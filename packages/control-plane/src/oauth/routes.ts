@@ -82,7 +82,7 @@ export function oauthRoutes({ db, now, publicUrl, deviceCodes, families }: Oauth
           );
         throw new PlaneError(
           'unsupported_grant_type',
-          `The grant type is none of this server. It has "${DEVICE_GRANT}" and "refresh_token".`,
+          `The grant type is not supported. This server has "${DEVICE_GRANT}" and "refresh_token".`,
         );
       },
     }),
@@ -90,7 +90,7 @@ export function oauthRoutes({ db, now, publicUrl, deviceCodes, families }: Oauth
       ...oauth,
       id: 'oauth.revoke',
       path: '/oauth/revoke',
-      summary: 'End the session of a refresh token, or an access token; one that is none is answered the same',
+      summary: 'End the session of a refresh token, or an access token; an unknown one is answered the same',
       body: z.object({ ...Client, token: z.string().max(8_192).optional() }),
       errors: ['invalid_client'],
       async handle({ address }, { body }) {

@@ -57,7 +57,7 @@ export function oidcRoutes(rooms: OidcRoutes): Route[] {
       handle: (call) =>
         withErrorPage(async () => {
           const flow = flows.take(call);
-          if (!flow) throw new PlaneError('sign_in_failed', 'This browser has begun no sign-in. Begin again.');
+          if (!flow) throw new PlaneError('sign_in_failed', 'This browser has not started a sign-in. Start again.');
           const identity = await oidc.finish(call.event.url.search, flow.checks);
           if (flow.linksSession === undefined)
             await openSession(rooms, call, (tx) => findPerson(rooms, call, identity, tx));
@@ -128,7 +128,7 @@ async function linkAccount(
 ): Promise<void> {
   const session = await sessions.find(call);
   if (session?.id !== sessionId)
-    throw new PlaneError('sign_in_failed', 'The session that has begun this has ended. Sign in, and begin again.');
+    throw new PlaneError('sign_in_failed', 'The session that started this has ended. Sign in, and start again.');
   const { userId } = session;
   await db.transaction(async (tx) => {
     const other = await findUserBySubject(tx, subject);

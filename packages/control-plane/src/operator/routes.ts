@@ -59,7 +59,7 @@ export function operatorRoutes({ log, token, boxUrl, sessions, check }: Operator
       id: 'operator.reveal',
       method: 'POST',
       path: '/api/v1/self-host/credentials/reveal',
-      summary: 'Show the addresses and the token that a coding agent needs, to whoever gives the token once more',
+      summary: 'Show the addresses and the token that a coding agent needs, to a caller who presents the token again',
       access: 'operator',
       body: Token,
       answer: z.object({ publicUrl: z.string().nullable(), mcpUrl: z.string().nullable(), token: z.string() }),

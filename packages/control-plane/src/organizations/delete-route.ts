@@ -23,7 +23,7 @@ export function deleteOrganizationRoute({ db, access, audit }: DeleteOrganizatio
     id: 'organizations.delete',
     method: 'DELETE',
     path: '/api/v1/orgs/:id',
-    summary: 'Delete an organisation with all it has here; its boxes go on, and let nobody in by it',
+    summary: 'Delete an organisation with all it has here; its boxes keep running, and no longer accept its members',
     tag: 'organizations',
     access: 'person',
     status: 204,
@@ -49,7 +49,7 @@ export function deleteOrganizationRoute({ db, access, audit }: DeleteOrganizatio
         await tx.run(sql`delete from plane_device_codes where organization_id = ${id}`);
         // With members, invites, tokens, installations and what was registered of them.
         await tx.run(taking(sql`delete from plane_organizations where id = ${id}`));
-        // Of no organisation: nobody could read a row of this one any more.
+        // Of no organisation: no one could read a row of this one any more.
         await audit.record(entryOf(call, { action: 'organizations.delete', target: `${slug} (${id})` }), tx);
       });
     },

@@ -73,7 +73,7 @@ export async function requireOwner(tx: Queries, userId: string): Promise<void> {
   if (own || !(await tx.get(sql`select id from plane_organizations limit 1`))) return;
   throw new PlaneError(
     'forbidden',
-    'Only who owns an organisation here makes another. Ask an owner, or whoever runs the control plane.',
+    'Only an owner of an organisation here can create another. Ask an owner, or the administrator of the control plane.',
     { details: { variable: 'PLANE_OPEN_ORGANIZATIONS' } },
   );
 }

@@ -19,7 +19,7 @@ export async function verifyPassword(password: string, stored: string): Promise<
   return bytes.length === hash.length && crypto.timingSafeEqual(bytes, hash);
 }
 
-/** Whether a stored password is to be hashed anew, because this Node has better. */
+/** Whether a stored password is to be hashed again, because this Node has better. */
 export function isOutdated(stored: string, cost: PasswordCost): boolean {
   const { name, parameters } = parseStored(stored);
   return name !== PREFERRED || formatParameters(parameters) !== formatParameters(COSTS[cost][PREFERRED]);

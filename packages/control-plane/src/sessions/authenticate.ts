@@ -31,7 +31,7 @@ export function createAuthenticate(options: AuthenticateOptions): (call: Call) =
     const [, token] = /^Bearer ([\w.~+/=-]{1,512})$/i.exec(header) ?? [];
     const account = token === undefined ? undefined : await fromToken(options, token, call.now);
     if (account) return account;
-    throw new PlaneError('unauthorized', 'The token is not good, or not good any more. Sign in again.', {
+    throw new PlaneError('unauthorized', 'The token is not valid, or no longer valid. Sign in again.', {
       headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
     });
   };

@@ -73,7 +73,7 @@ const SessionAnswer = z.object({
   createdAt: z.iso.datetime(),
   seenAt: z.iso.datetime().describe('When it was used last, to the minute; of a command line, when it was renewed.'),
   expiresAt: z.iso.datetime(),
-  isCurrent: z.boolean().describe('Whether it is the one that asks.'),
+  isCurrent: z.boolean().describe('Whether it is the one that makes this request.'),
 });
 
 function toAnswer({ createdAt, seenAt, expiresAt, ...one }: SignedInAt, current: string) {

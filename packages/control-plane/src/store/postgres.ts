@@ -33,7 +33,7 @@ export async function openPostgres(url: string): Promise<Db> {
     await client.close();
     throw toOwnError(toStoreError(error));
   }
-  const told = <T>(work: () => Promise<T>): Promise<T> =>
+  const withOwnErrors = <T>(work: () => Promise<T>): Promise<T> =>
     outside(work).catch(async (error: unknown) => {
       if (isOtherSchema(error) && (await countMigrations(own).catch(() => 0)) > MIGRATIONS.length)
         throw databaseNewer();
@@ -41,10 +41,10 @@ export async function openPostgres(url: string): Promise<Db> {
     });
   return {
     dialect: 'postgres',
-    all: (query) => told(() => own.all(query)),
-    get: (query) => told(() => own.get(query)),
-    run: (query) => told(() => own.run(query)),
-    transaction: (work, options = {}) => told(() => retryConflicts(() => once(work, options))),
+    all: (query) => withOwnErrors(() => own.all(query)),
+    get: (query) => withOwnErrors(() => own.get(query)),
+    run: (query) => withOwnErrors(() => own.run(query)),
+    transaction: (work, options = {}) => withOwnErrors(() => retryConflicts(() => once(work, options))),
     close: () => client.close().finally(() => inside.disable()),
   };
 }

@@ -4,7 +4,7 @@ import { PlaneError } from '../errors.ts';
 export interface Sql {
   readonly texts: readonly string[];
   readonly values: readonly SqlValue[];
-  /** It takes from somebody what they were let in by. Of a statement that is part of another one it says nothing. */
+  /** It takes from a person the credential they were admitted by. Of a statement that is part of another one it says nothing. */
   readonly isTaking?: true;
 }
 
@@ -30,7 +30,7 @@ export function sql(strings: TemplateStringsArray, ...values: readonly (SqlValue
   return { texts, values: flat };
 }
 
-/** The same statement, as one that takes from somebody a session, a membership, a role, or what they were let in to. */
+/** The same statement, marked as one that takes from a person a session, a membership, a role, or an access. */
 export function taking(query: Sql): Sql {
   return { ...query, isTaking: true };
 }

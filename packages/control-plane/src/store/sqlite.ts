@@ -15,7 +15,7 @@ import type { Sql } from './sql.ts';
 export const SQLITE_FILE = 'plane.db';
 
 export interface SqliteOptions {
-  /** Opened beside a control plane that has the folder, to read alone or to write a little. Default: nobody else has it. */
+  /** Opened beside a control plane that has the folder, to read alone or to write a little. Default: no one else has it. */
   beside?: 'read' | 'write' | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function openSqlite(folder: string, { beside }: SqliteOptions = {})
 
 // --- internal ---
 
-/** A volume may be somebody else's folder, whose mode is theirs to change: it is taken where others than its group see nothing. */
+/** A volume may be someone else's folder, whose mode is theirs to change: it is taken where others than its group see nothing. */
 function closeFolder(folder: string): void {
   try {
     chmodSync(folder, 0o700);
@@ -174,6 +174,6 @@ function migrate(native: SqliteDatabase): void {
 /** The disk under either store has no room: what reads goes on. */
 export function storeFull(cause: Error): PlaneError {
   const message =
-    'The disk of the control plane is full, so nothing new can be stored. Whoever runs it frees some space there.';
+    'The disk of the control plane is full, so nothing new can be stored. Its administrator has to free some space there.';
   return new PlaneError('store_unavailable', message, { cause, headers: { 'retry-after': '60' } });
 }

@@ -56,11 +56,11 @@ export function createForwarder(log: Log): Forwarder {
   };
 }
 
-/** Where another control plane has the tunnel, and has not been told its own address. */
+/** Another control plane has the tunnel, and its own address is not configured. */
 export function elsewhere(): PlaneError {
   return new PlaneError(
     'tunnel_elsewhere',
-    'Another control plane has this tunnel, and this one is not told where that is. Whoever runs them sets PLANE_INTERNAL_URL of each, or has the proxy in front send all of PLANE_TUNNEL_DOMAIN to one.',
+    'Another control plane has this tunnel, and this one does not know its address. Their administrator has to set PLANE_INTERNAL_URL of each, or to let the proxy in front send all of PLANE_TUNNEL_DOMAIN to one.',
   );
 }
 

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** What lets the box of an installation attach. It lies in the token itself, so a control plane that starts anew knows it. */
+/** What lets the box of an installation attach. It lies in the token itself, so a control plane that restarts knows it. */
 export interface Grant {
   installationId: string;
   holder: Holder;

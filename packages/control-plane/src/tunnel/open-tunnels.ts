@@ -52,12 +52,12 @@ export function createOpenTunnels({ now, log, limits, registry, findEnds }: Open
       for (const { grant, id } of await registry.findLost(held))
         if (open.get(grant.name)?.held.id === id) detach(grant.name, CLOSED.replaced, 'replaced');
     } catch (error) {
-      log.warn('Whether the tunnels are still good could not be read. It is asked again in a moment.', { error });
+      log.warn('Whether the tunnels are still valid could not be read. It is tried again in a moment.', { error });
     }
   };
   const leave = (held: Held): void => {
     if (isClosed) return;
-    registry.leave(held).catch((error: unknown) => log.warn('That a tunnel has gone could not be written.', { error }));
+    registry.leave(held).catch((error: unknown) => log.warn('The end of a tunnel could not be recorded.', { error }));
   };
   const replace = ({ installationId, name }: Pick<Grant, 'installationId' | 'name'>): void => {
     for (const { grant } of listHeld())
@@ -68,7 +68,9 @@ export function createOpenTunnels({ now, log, limits, registry, findEnds }: Open
     for (const { name, expiresAt } of listHeld().map(({ grant }) => grant))
       if (expiresAt <= now()) detach(name, CLOSED.expired, 'expired');
     if (open.size > 0)
-      registry.beat().catch((error: unknown) => log.warn('That tunnels are here could not be written.', { error }));
+      registry
+        .beat()
+        .catch((error: unknown) => log.warn('The tunnels of this process could not be recorded.', { error }));
   };
   const check = coalesce(() => cut(listHeld()));
   const timers = [setInterval(look, limits.beatMs), setInterval(() => void check(), limits.checkMs)];

@@ -94,11 +94,11 @@ function writeHead(response: ServerResponse, headers: IncomingHttpHeaders & Inco
 }
 
 function brokenAnswer(): Error {
-  return new Error('The answer is none of HTTP.');
+  return new Error('The answer is not valid HTTP.');
 }
 
 function gone(): Error {
-  return new Error('Whoever asked has gone.');
+  return new Error('The client has disconnected.');
 }
 
 function closed(): PlaneError {

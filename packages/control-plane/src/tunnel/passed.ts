@@ -13,7 +13,7 @@ export const PASSED_HEADER = 'x-svc-plane-passed';
 export interface Passing {
   /** The value of the header, for the tunnel of that name. */
   sign(name: string, passed: Passed): string;
-  /** Undefined: nobody of ours has said so, or a minute ago. */
+  /** Undefined: no one of ours has said so, or a minute ago. */
   open(name: string, value: string | string[] | undefined): Passed | undefined;
 }
 

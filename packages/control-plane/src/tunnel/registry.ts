@@ -27,11 +27,11 @@ export interface Held {
 }
 
 export interface TunnelHolder {
-  /** Where other control planes reach it, without a slash at the end. Undefined: it has not been told. */
+  /** Where other control planes reach it, without a slash at the end. Undefined: it is not configured. */
   url: string | undefined;
 }
 
-/** Of one control plane alone: nothing is stored, and one that starts anew takes the first box that comes back. */
+/** Of one control plane alone: nothing is stored, and one that restarts takes the first box that comes back. */
 export function createOwnRegistry(now: () => number): Registry {
   const newest = new Map<string, Omit<Grant, 'holder'>>();
   let count = 0;

@@ -83,7 +83,7 @@ export function createRelay(options: RelayOptions): Relay {
       throw new PlaneError('not_found', `There is no WebSocket at ${request.url ?? '/'}.`);
     const token = readToken(request);
     const grant = token === undefined ? undefined : grants.open(token);
-    if (!grant) throw new PlaneError('unauthorized', 'The token is none of a tunnel.');
+    if (!grant) throw new PlaneError('unauthorized', 'The token is not that of a tunnel.');
     if (grant.expiresAt <= now()) throw new PlaneError('tunnel_expired', 'The tunnel has ended. Open another one.');
     const end = (await findEnds([grant])).get(grant);
     if (end !== undefined) throw toRefusal(grant, end);
@@ -108,7 +108,7 @@ export function createRelay(options: RelayOptions): Relay {
   /** Of a tunnel that is not open here. */
   const passElsewhere = async (name: string, asked: Asked, outside: Outside): Promise<void> => {
     const holder = await registry.findHolder(name);
-    // Whoever asked may have gone meanwhile, which nobody would say again.
+    // The client may have disconnected meanwhile, and there is no second event for that.
     if (asked[1].destroyed) return;
     if (!holder) return pass(undefined, asked, outside);
     const fault = findFault(asked[0]);
@@ -150,7 +150,7 @@ export function createRelay(options: RelayOptions): Relay {
       if (attachment || passed) pass(attachment, [request, response], outside);
       else
         passElsewhere(name, [request, response], outside).catch((error: unknown) => {
-          log.warn('Where a tunnel is could not be read.', { error });
+          log.warn('The location of a tunnel could not be read.', { error });
           refuse([request, response], unknown());
         });
       return true;
@@ -161,7 +161,9 @@ export function createRelay(options: RelayOptions): Relay {
       forwarder.close();
       await registry
         .close()
-        .catch((error: unknown) => log.warn('That no tunnel is here any more could not be written.', { error }));
+        .catch((error: unknown) =>
+          log.warn('The end of all tunnels of this process could not be recorded.', { error }),
+        );
     },
   };
 }
@@ -184,7 +186,10 @@ function requireConnected(socket: Duplex): void {
 
 function toRefusal({ installationId }: Grant, end: End): PlaneError {
   if (end === 'ended') return new PlaneError('not_found', `There is no installation "${installationId}".`);
-  return new PlaneError('tunnel_revoked', 'Who opened the tunnel is signed out, or may not have one any more.');
+  return new PlaneError(
+    'tunnel_revoked',
+    'The person who opened the tunnel is signed out, or may not have one any more.',
+  );
 }
 
 type Asked = [request: IncomingMessage, response: ServerResponse];
@@ -206,6 +211,6 @@ function requireDomain(planeUrl: string, domain: string): void {
   if (domain !== 'localhost' || /^(?:127\.\d+\.\d+\.\d+|\[::1\]|(?:.+\.)?localhost)$/.test(hostname)) return;
   throw new PlaneError(
     'tunnel_unavailable',
-    'This control plane has no domain for tunnels. Whoever runs it sets PLANE_TUNNEL_DOMAIN.',
+    'This control plane has no domain for tunnels. Its administrator has to set PLANE_TUNNEL_DOMAIN.',
   );
 }

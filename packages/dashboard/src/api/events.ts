@@ -43,7 +43,7 @@ export function createBoxEvents(open: OpenEvents, times: EventsTimes = TIMES): B
     state = next;
     for (const watcher of watchers) watcher();
   };
-  const tell = (event: BoxEvent): void => {
+  const emit = (event: BoxEvent): void => {
     for (const listener of listeners) listener(event);
   };
   let late: ReturnType<typeof setTimeout> | undefined;
@@ -64,13 +64,13 @@ export function createBoxEvents(open: OpenEvents, times: EventsTimes = TIMES): B
       isOpen = true;
       become('open');
       // What happened in between is not known where there is no event to go on after.
-      if (wasOpen && lastId === undefined) tell({ event: 'reset', data: {} });
+      if (wasOpen && lastId === undefined) emit({ event: 'reset', data: {} });
       wasOpen = true;
     };
     try {
       for await (const event of open(lastId, signal, onAlive)) {
         lastId = event.id ?? lastId;
-        tell(event);
+        emit(event);
       }
     } catch {
       // It is tried again, whatever it was; what the person sees says so.

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 
-/** Reads what a room answers again for as long as it is busy with something which no event of the box tells. */
+/** Reads what a room answers again for as long as it is busy with something which no event of the box announces. */
 export function useFollowWork(room: string, isBusy: boolean): void {
   const queries = useQueryClient();
   useEffect(() => {

@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import type { BoxEvent, BoxEvents } from './events.ts';
 
 /**
- * What is shown is read anew when the box says that it has changed: by the first member of its key, which is the id of an
+ * What is shown is read again when the box says that it has changed: by the first member of its key, which is the id of an
  * operation. Answers what ends it.
  */
 export function followEvents(events: BoxEvents, queries: QueryClient): () => void {
@@ -62,7 +62,7 @@ const ROOMS: readonly (readonly [prefix: string, rooms: readonly string[]])[] = 
   ['program.', ['catalog', 'discovery', 'workflows', 'jobs', 'prompts', 'config', 'guardrails']],
 ];
 
-/** What else may be another one once somebody has changed something of a room. */
+/** What else may be another one once someone has changed something of a room. */
 const BESIDE: Readonly<Record<string, readonly string[]>> = {
   catalog: ['discovery', 'workflows', 'settings'],
   keys: ['usage'],

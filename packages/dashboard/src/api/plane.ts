@@ -4,7 +4,7 @@ import { useBox } from '../app/box.ts';
 import type { Session } from './session.ts';
 
 /**
- * What the control plane that serves this page answers to `path`, kept until it is read anew: there is no stream of what happens
+ * What the control plane that serves this page answers to `path`, kept until it is read again: there is no stream of what happens
  * there, so that is at each visit, and after each change.
  */
 export function usePlane<Answer>(path: string, { enabled = true }: { enabled?: boolean } = {}) {
@@ -17,7 +17,7 @@ export function usePlane<Answer>(path: string, { enabled = true }: { enabled?: b
   });
 }
 
-/** A change at the control plane, after which all that is shown of it is read anew. */
+/** A change at the control plane, after which all that is shown of it is read again. */
 export function usePlaneChange<Answer = undefined>() {
   const { session } = useBox();
   const queries = useQueryClient();

@@ -9,7 +9,7 @@ export interface CallHow {
   keep?: boolean;
 }
 
-/** What an operation answers, kept by its id and its input, and read anew when an event says that it has changed. */
+/** What an operation answers, kept by its id and its input, and read again when an event says that it has changed. */
 export function useCall<Id extends OperationId>(id: Id, input: OperationInput<Id>, how: CallHow = {}) {
   const { client } = useBox();
   return useQuery({
@@ -44,12 +44,12 @@ export function useList<Id extends OperationId>(id: Id, input: OperationInput<Id
   return { ...query, items };
 }
 
-/** A write. Afterwards whatever the rooms answer is read anew; default: the room of the operation. */
+/** A write. Afterwards whatever the rooms answer is read again; default: the room of the operation. */
 export function useChange<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf(id)]) {
   return useWrite(id, rooms, 'active');
 }
 
-/** A write after which its page is left: what the room answers is old, and read anew by the page that shows it next. */
+/** A write after which its page is left: what the room answers is old, and read again by the page that shows it next. */
 export function useLeave<Id extends OperationId>(id: Id) {
   return useWrite(id, [roomOf(id)], 'none');
 }

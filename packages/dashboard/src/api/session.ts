@@ -3,7 +3,7 @@ export interface Session {
   isOver(): boolean;
   /** Called when it ends, and when it is back. */
   on(listener: () => void): () => void;
-  /** What became of a request that only somebody who is signed in is answered. */
+  /** The outcome of a request that needs a signed-in person. */
   note(isSignedIn: boolean): void;
 }
 

@@ -15,7 +15,7 @@ export interface Bootstrap {
   /** In the full mode: the box that is shown, and the others one may show. */
   installation?: string;
   installations?: { id: string; name: string; isReachable: boolean }[];
-  /** What is in the way of a box: nothing was deployed, or nobody may see one. */
+  /** What is in the way of a box: nothing was deployed, or no one may see one. */
   problem?: { code: string; message: string };
 }
 

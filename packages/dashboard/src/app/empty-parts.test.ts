@@ -73,7 +73,7 @@ const PARTS: readonly [name: string, part: () => ReturnType<typeof createElement
     'runs to compare with',
     part(CompareRuns, { run: EVAL_RUN }),
     'There is nothing to compare it with',
-    'Launch the suite once more',
+    'Launch the suite again',
   ],
   [
     'runs of a suite that is gone',
@@ -137,9 +137,9 @@ describe('a part of a screen that has nothing says so, and what to do:', () => {
   });
 
   test.each([
-    ['runs', '?name=w', 'No run is like that', 'Change or clear the filters'],
+    ['runs', '?name=w', 'No run matches', 'Change or clear the filters'],
     ['approvals', '?status=rejected', 'There is none', 'Show another state'],
-    ['activity', '?operation=prompts.create', 'No change is like that', 'Show all changes'],
+    ['activity', '?operation=prompts.create', 'No change matches', 'Show all changes'],
     ['evals', '?tab=cases', 'There is no case yet', 'Make an eval case'],
     ['evals', '?tab=runs', 'Nothing was launched yet', 'svc eval <suite>'],
     ['guardrails', '?tab=hits', 'No rule has found anything', 'Try them on a text'],

@@ -11,7 +11,7 @@ import { Sidebar } from './sidebar.tsx';
 import { StreamState } from './stream-state.tsx';
 import { Toasts } from '../ui/toast.tsx';
 
-/** What stands around every screen. */
+/** What surrounds every screen. */
 export function Shell() {
   const { bootstrap } = useBox();
   const [isOpen, setOpen] = useState(false);
@@ -59,7 +59,7 @@ export function Shell() {
 // --- internal ---
 
 /**
- * A person who comes to another screen goes on at its beginning, and is told its name by a reader. Whoever is in a dialog, in
+ * A person who comes to another screen goes on at its beginning, and a screen reader announces its name. Whoever is in a dialog, in
  * the copilot, or was put into a field of the screen stays there.
  */
 function useFocusOnArrival() {

@@ -29,7 +29,7 @@ const PROMPT = { id: 'p', key: 'tone', ownerKind: 'workspace', ownerName: '', pu
 const NAMES = 'The names of agents and workflows';
 const part = (component: unknown, props: object) => () => createElement(component as ComponentType, props);
 
-/** What stands beside something else, the question it is read by, and what is said to be missing. */
+/** What is beside something else, the question it is read by, and what is said to be missing. */
 const PARTS: readonly [id: string, part: () => ReturnType<typeof createElement>, what: string][] = [
   ['config.history', part(ConfigKey, { name: 'k', onClose: NO_ONE }), 'Its history'],
   ['approvals.list', part(RunApprovals, { id: 'r' }), 'What it has asked people'],

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { listChanges, MOST_CHANGES, toBrief } from './changes.ts';
 
-/** What somebody has changed, a line a place: `amount: 500 → 4`. Nothing where nothing is. */
+/** What someone has changed, a line a place: `amount: 500 → 4`. Nothing where nothing is. */
 export function Changes({ title, before, after }: { title: string; before: unknown; after: unknown }) {
   const changes = useMemo(() => listChanges(before, after), [before, after]);
   if (changes.length === 0) return null;

@@ -13,7 +13,7 @@ export interface ComposerProps {
   autoFocus?: boolean;
   /** For whoever leads the person there. */
   inputRef?: RefObject<HTMLTextAreaElement | null>;
-  /** Keeps what is written, where it may have to be shown anew. */
+  /** Keeps what is written, where it may have to be shown again. */
   draft?: RefObject<string>;
 }
 

@@ -50,7 +50,7 @@ export interface ChatOptions {
   post: Post;
   stop(path: string): Promise<unknown>;
   /**
-   * A conversation whose turn waits for a person: it cannot be read on before somebody has decided. Undefined: it does not
+   * A conversation whose turn waits for a person: it cannot be read on before someone has decided. Undefined: it does not
    * wait.
    */
   readPaused(): Promise<PausedThread | undefined>;
@@ -103,7 +103,7 @@ export function createChat(options: ChatOptions): Chat {
       isAsking = false;
     }
   };
-  /** One at a time. What fails is shown, unless nobody looks any more. */
+  /** One at a time. What fails is shown, unless no one looks any more. */
   const reads = (reader: () => Promise<void>, onFailure: (error: unknown) => Promise<void> | void): Promise<void> => {
     reading ??= reader()
       .catch(async (error: unknown) => {
@@ -188,8 +188,8 @@ export function createChat(options: ChatOptions): Chat {
 /** What the box says of a conversation that has not begun. */
 const NOTHING = new Set<unknown>(['session_not_found', 'invalid_request']);
 
-/** Of a call that nobody was there to run. */
-const LATE = { refused: true, reason: 'The page was closed or loaded anew before it was done.' };
+/** Of a call that no one was there to run. */
+const LATE = { refused: true, reason: 'The page was closed or reloaded before it was done.' };
 
 interface Arrived {
   event: AgentEvent;

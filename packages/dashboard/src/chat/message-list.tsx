@@ -21,7 +21,7 @@ export interface MessageListProps extends Partial<Pick<UserMessageProps, 'onRepl
   toFoot?(runId: string): ReactNode;
 }
 
-/** A conversation: of people, what was thought, said and called, and what came of it. */
+/** A conversation: of people, what was thought, said and called, and the outcome of it. */
 export function MessageList({ thread, words, toPause, toFoot, onReplace, onBranch }: MessageListProps) {
   const { messages, open, lost, thought, interrupts, status } = thread;
   const results = useMemo(() => resultsOf(messages), [messages]);

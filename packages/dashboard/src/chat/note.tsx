@@ -26,7 +26,7 @@ export function NoteField({
   autoFocus?: boolean;
 }) {
   return (
-    <Field label="Note" hint="Whoever asks is told it. It may be empty.">
+    <Field label="Note" hint="The agent or run that asks is given it. It may be empty.">
       {(parts) => (
         <Input
           {...parts}

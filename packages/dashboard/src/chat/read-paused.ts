@@ -9,7 +9,7 @@ export async function readPaused(
   { agent, threadId }: { agent: string; threadId: string },
 ): Promise<PausedThread | undefined> {
   const session = await client.call('sessions.get', { id: threadId, agent });
-  // An older box tells the first alone.
+  // An older box answers the first alone.
   const { pendingApproval: first, pendingApprovals, openTurn } = session as Answer;
   if (!first || !openTurn) return undefined;
   const { runId } = openTurn;

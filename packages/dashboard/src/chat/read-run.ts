@@ -10,7 +10,7 @@ export type Post = (
   options: { headers: Record<string, string>; signal: AbortSignal | undefined },
 ) => Promise<Response>;
 
-/** What becomes of a call that waits. */
+/** What happens to a call that waits. */
 export interface ResumeEntry {
   interruptId: string;
   status: 'resolved';
@@ -43,7 +43,7 @@ export interface ReadOptions {
 
 /**
  * The events of one run, up to the one that ends it. A connection that breaks off is made again: under its key the box
- * tells the same turn from its beginning, so an event may come twice.
+ * streams the same turn from its beginning, so an event may come twice.
  */
 export async function* readRun(post: Post, request: RunRequest, options: ReadOptions = {}): AsyncGenerator<AgentEvent> {
   const { signal, onLost, pause = pauseLonger } = options;
@@ -83,7 +83,7 @@ function isShutdown(event: AgentEvent): boolean {
   return event.type === 'RUN_ERROR' && event.code === 'shutting_down';
 }
 
-/** The box, or what stands before it, is away for a while. */
+/** The box, or what comes before it, is away for a while. */
 function isPassing(error: unknown): boolean {
   const { status } = (error ?? {}) as { status?: unknown };
   return typeof status === 'number' ? status >= 502 && status <= 504 : error instanceof TypeError;

@@ -30,11 +30,11 @@ export interface Outcome {
 export interface CallWords {
   /** What is called, and with what. Undefined: the tool, with its arguments. */
   toCalled(call: ChatToolCall): { name: string; args: string } | undefined;
-  /** What came of it, in a line. Undefined: nothing that is worth one. */
+  /** The outcome of it, in a line. Undefined: nothing that is worth one. */
   toOutcome(call: ChatToolCall, result: string): Outcome | undefined;
 }
 
-/** A call of a tool: its arguments as they grow, and what came of it. */
+/** A call of a tool: its arguments as they grow, and the outcome of it. */
 export const ToolCard = memo(function ToolCard(props: ToolCardProps) {
   const { call, isOpen, isLive, result, isWaiting, words, pause } = props;
   const outcome = useMemo(

@@ -23,7 +23,7 @@ export interface UseChat extends ChatState {
 }
 
 /**
- * The conversation of an agent by its name, for as long as it is shown. Somebody else may decide what it waits for: then
+ * The conversation of an agent by its name, for as long as it is shown. Someone else may decide what it waits for: then
  * it goes on here, too.
  */
 export function useChat({ agent, threadId, isNew, prompt, page }: UseChatOptions): UseChat {

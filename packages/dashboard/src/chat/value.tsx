@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { Cut } from '../ui/cut.tsx';
 
-/** The arguments of a call, or what came of it: as JSON where it is some, and cut where it is long. */
+/** The arguments of a call, or the outcome of it: as JSON where it is some, and cut where it is long. */
 export const Value = memo(function Value({ label, text, isWhole }: { label: string; text: string; isWhole: boolean }) {
   return (
     <div className="min-w-0">

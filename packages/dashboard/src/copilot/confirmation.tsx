@@ -146,7 +146,7 @@ function Decision({ call, place, schema, busy, onDecide }: DecisionProps) {
         label="Arguments"
       />
       <p role="status" className="mt-2 text-xs text-warn empty:hidden">
-        {isChanged ? 'This is another call now: it is checked, and you are asked about it once more.' : ''}
+        {isChanged ? 'This is another call now: it is checked, and you are asked about it again.' : ''}
       </p>
       <Buttons busy={busy} onReject={() => onDecide({ decision: 'reject' })}>
         <Button type="submit" look="primary" busy={busy}>

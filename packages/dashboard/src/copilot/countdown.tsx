@@ -24,9 +24,7 @@ export function Countdown({ until }: { until: string }) {
           {seconds} s left to approve
         </time>
       )}
-      <p role="status">
-        {left > 0 ? '' : 'The time is up: an approval now runs nothing, and you are asked once more.'}
-      </p>
+      <p role="status">{left > 0 ? '' : 'The time is up: an approval now runs nothing, and you are asked again.'}</p>
     </div>
   );
 }

@@ -53,7 +53,7 @@ export const OFF: Record<OffReason, OffText> = {
   },
   'does-not-load': {
     title: 'The copilot of this workspace does not load',
-    text: 'The folder deep-agents/studio-copilot stands in for the built-in one.',
+    text: 'The folder deep-agents/studio-copilot replaces the built-in one.',
     screens: [CATALOG],
   },
   'not-running': {

@@ -10,7 +10,7 @@ import { OffNote } from './off-note.tsx';
 import { Talk } from './talk.tsx';
 import { useCopilotState } from './use-off.ts';
 
-/** What stands in the drawer: the conversation, or why there is none. */
+/** What is in the drawer: the conversation, or why there is none. */
 export default function Panel({ onClose }: { onClose(): void }) {
   const { bootstrap } = useBox();
   const state = useCopilotState();
@@ -66,7 +66,7 @@ export default function Panel({ onClose }: { onClose(): void }) {
 
 /**
  * Whether the person was last in the drawer, where what comes in the place of something else takes the focus. Who is on the
- * screen meanwhile stays there, also where a button lets go of it.
+ * screen meanwhile stays there, also where a button releases it.
  */
 function useIsHere(): RefObject<boolean> {
   const isHere = useRef(true);

@@ -95,7 +95,7 @@ function toPlaceOf(at: number, all: number): string | undefined {
   return all > 1 ? `${at + 1} of ${all}` : undefined;
 }
 
-/** What a turn was refused for may be a switch or a model that somebody has changed meanwhile. */
+/** What a turn was refused for may be a switch or a model that someone has changed meanwhile. */
 function useAskedAnew(error: Thread['error']): void {
   const queries = useQueryClient();
   useEffect(() => {

@@ -11,7 +11,7 @@ export interface Issue {
 
 /**
  * What a person sees before anything is sent. The box has the last word: patterns and formats are left to it, so that a
- * pattern of somebody else is never run in the browser.
+ * pattern of someone else is never run in the browser.
  */
 export function check(schema: JsonSchema, value: unknown): Issue[] {
   const issues: Issue[] = [];

@@ -4,7 +4,7 @@ import { Confirm } from './confirm.tsx';
 import { toast } from './toast.tsx';
 
 export interface DeleteProps<Answer> {
-  /** What is deleted, as it stands in the title. */
+  /** What is deleted, as it is in the title. */
   name: string;
   /** Deletes it. */
   onDelete(): Promise<Answer>;

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 export interface DialogProps {
   title: string;
   onClose(): void;
-  /** What stands at its foot: the buttons. */
+  /** What is at its foot: the buttons. */
   actions?: ReactNode;
   wide?: boolean;
   children?: ReactNode;

@@ -29,7 +29,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
       )}
       {code === OUTDATED && (
         <Button small className="mt-2" onClick={() => location.reload()}>
-          Load the page anew
+          Reload the page
         </Button>
       )}
       {onRetry && !isSignedOut && code !== OUTDATED && (
@@ -41,7 +41,7 @@ export function Failure({ error, onRetry }: { error: unknown; onRetry?: (() => v
   );
 }
 
-/** Whether it was refused since the session is over: a box may refuse a token of somebody who is signed in. */
+/** Whether it was refused since the session is over: a box may refuse a token of someone who is signed in. */
 export function useSignedOut(error: unknown): boolean {
   const isOver = use(Box)?.session.isOver() ?? false;
   return isOver && describe(error).code === 'unauthorized';

@@ -16,7 +16,7 @@ export interface Listed<Row> {
 export interface ListProps<Row> extends Omit<TableProps<Row>, 'rows'> {
   /** As `useList` answers it. */
   of: Listed<Row>;
-  /** What stands there when there is nothing. */
+  /** What is there when there is nothing. */
   empty: ReactNode;
 }
 

@@ -17,7 +17,7 @@ export interface NewProps {
   children(close: () => void): ReactNode;
 }
 
-/** A button that makes something anew, and its dialog, which the address holds. */
+/** A button that creates something, and its dialog, which the address holds. */
 export function New({ label, name = 'create', about = '1', reads = [], plain = false, children }: NewProps) {
   const { asked, ask, close } = useDialogs(name, ...reads);
   return (

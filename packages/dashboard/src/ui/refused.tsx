@@ -8,7 +8,7 @@ export interface RefusedProps {
 }
 
 /**
- * Says why what stands beside something else could not be read: else it would look as if there were none. Not that the session is
+ * Says why what is beside something else could not be read: else it would look as if there were none. Not that the session is
  * over, which the page and what it is about say.
  */
 export function Refused({ of: { error, refetch }, what }: RefusedProps) {

@@ -2,13 +2,13 @@ import { useEffect, useState } from 'react';
 import type { ComponentProps } from 'react';
 import { Textarea } from './field.tsx';
 
-/** Of a secret that may have several lines, such as a key in PEM: nobody who looks at the screen reads it. */
+/** Of a secret that may have several lines, such as a key in PEM: no one who looks at the screen reads it. */
 export function SecretArea({ className = '', ...rest }: Omit<ComponentProps<typeof Textarea>, 'autoComplete'>) {
   return <Textarea {...rest} autoComplete="off" className={`[-webkit-text-security:disc] ${className}`} />;
 }
 
 /**
- * A secret as it is typed: forgotten when the person goes to another window or tab, where nobody watches this one. `wasLeft`: it
+ * A secret as it is typed: forgotten when the person goes to another window or tab, where no one watches this one. `wasLeft`: it
  * was, and has not been typed again.
  */
 export function useTypedSecret(): { value: string; write(value: string): void; wasLeft: boolean } {

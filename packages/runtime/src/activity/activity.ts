@@ -47,7 +47,7 @@ export interface NewActivity {
   source: z.infer<typeof ActivitySource>;
   target: Record<string, string>;
   requestId?: string | undefined;
-  /** Of what not everybody may see. */
+  /** Of what not everyone may see. */
   askedBy?: string | undefined;
   before?: unknown;
   after?: unknown;
@@ -75,7 +75,7 @@ export interface Activity {
   ): Promise<{ items: ActivityEntry[]; nextCursor: string | null }>;
   /** Throws `activity_not_found`, also for what the reader may not see. */
   get(id: string, reader: Caller): Promise<ActivityDetail>;
-  /** Who asked for the run, the approval or the session of this id, where not everybody may see it. */
+  /** Who asked for the run, the approval or the session of this id, where not everyone may see it. */
   findAsker(id: unknown): Promise<string | undefined>;
 }
 

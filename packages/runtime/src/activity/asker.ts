@@ -9,7 +9,7 @@ export interface AskerFinderOptions {
   db: Drizzle;
 }
 
-/** Finds who asked for a run, for what an approval or a hook waits, or for a session, where not everybody may see it. */
+/** Finds who asked for a run, for what an approval or a hook waits, or for a session, where not everyone may see it. */
 export function createAskerFinder({ journal, db }: AskerFinderOptions): (id: string) => Promise<string | undefined> {
   return async (id) => {
     const run = (await journal.getRun(id)) ?? (await findByHook(journal, id));

@@ -24,7 +24,7 @@ export const activity = boxSchema.table(
     /** What the path names. */
     target: jsonb('target').$type<Record<string, string>>().notNull(),
     requestId: text('request_id'),
-    /** Of what not everybody may see: the one who may, besides those who see all. */
+    /** Of what not everyone may see: the one who may, besides those who see all. */
     askedBy: text('asked_by'),
     before: jsonb('before'),
     after: jsonb('after'),

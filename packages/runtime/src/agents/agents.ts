@@ -47,7 +47,7 @@ import { sumUsage } from './events/usage.ts';
 export interface Agents {
   /** Those that are offered: without the reserved copilot, and without those an operator hid. */
   names(): Promise<string[]>;
-  /** Also one that an operator hid: it answers whoever knows its name. */
+  /** Also one that an operator hid: it answers callers who know its name. */
   has(name: string): boolean;
   /** Begins a turn as a run. Throws before anything is recorded when the agent cannot answer. */
   startTurn(request: TurnRequest): Promise<RunningTurn>;
@@ -62,7 +62,7 @@ export interface Agents {
   requireAgent(name: string): void;
   /**
    * Reads on where a turn that waited for an approval goes on: call it before what it waits for is decided. One that goes
-   * on in another process is read as the journal has it: its end, or the calls it waits for next. `known`: the approvals
+   * on in another process is read as the journal holds it: its end, or the calls it waits for next. `known`: the approvals
    * it is known to wait for. `isJoining`: first what it has emitted since its last model call began, in this process.
    * `countsAll`: what it has used before counts, too.
    */
@@ -96,7 +96,7 @@ export interface Agents {
   hideArguments: HideArguments | undefined;
   /** The code of a turn that goes on in this process. */
   body(run: RunRow): Promise<Body>;
-  /** The newest code of a turn, to be led through what the turn has recorded beside it: nobody reads what it emits. */
+  /** The newest code of a turn, to be led through what the turn has recorded beside it: no one reads what it emits. */
   newestBody(run: RunRow): Promise<Body>;
   /** Ends the connections to the servers that agents use, and the readers of turns. The engine has ended before. */
   close(): Promise<void>;

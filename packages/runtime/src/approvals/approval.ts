@@ -39,7 +39,7 @@ export const Approval = z.object({
     ),
   by: z
     .enum(['operator', 'user'])
-    .describe('Who decides; `user`: whoever has the conversation, over its wire, and operators, too'),
+    .describe('Who decides; `user`: the end user of the conversation, over its wire, and operators, too'),
   approvers: z
     .array(z.string())
     .nullable()
@@ -67,7 +67,7 @@ export const ListedApproval = Approval.extend({
   cut: z
     .array(z.enum(['payload']))
     .describe(
-      'What is too large for a list: there it is a text, the beginning of its JSON. The approval by its id has it',
+      'Too large for a list, which shows the beginning of its JSON as a text. Get the approval by its id for all of it',
     ),
 });
 export type ListedApproval = z.infer<typeof ListedApproval>;
@@ -148,7 +148,7 @@ export async function toDetail(
   { journal, describeArguments }: DetailOptions,
 ): Promise<ApprovalDetail> {
   const [asked, approval] = [readDetail(entry.hook), toApproval(entry)];
-  // What the copilot was given is for nobody else to read.
+  // What the copilot was given is for no one else to read.
   if (isOfText(asked) || isAskedByCopilot(asked)) return { ...approval, input: null, inputSchema: null };
   const input = entry.first ? toJsonValue((decode(entry.first.payload) as ApprovalEvent).input) : null;
   if (!isOfCall(asked)) return { ...approval, input, inputSchema: asked.inputSchema ?? null };

@@ -123,7 +123,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       throw new BoxError('decision_not_yours', 'The person who asked the copilot decides about what it waits for.');
     const run = await journal.getRun(hook.runId);
     if (run && startedByOf(run)?.role !== who.role)
-      throw new BoxError('decision_not_yours', 'Your role has changed since you asked. Say no, and ask once more.');
+      throw new BoxError('decision_not_yours', 'Your role has changed since you asked. Reject it, and ask again.');
   };
   /** What a person changes about a call of the copilot is recorded as the model's own arguments are. */
   const toRecorded = async ({ hook }: HookEntry, edited: unknown): Promise<unknown> => {
@@ -246,7 +246,7 @@ const VERDICTS = { approve: 'approved', reject: 'rejected' } as const;
 /** No process may have been there to say so when its time was up. */
 function requireTime(expiresAt: string | null, now: number): void {
   if (expiresAt === null || now < Date.parse(expiresAt)) return;
-  const message = `The time to decide was up at ${expiresAt}: what was said for that case is what counts.`;
+  const message = `The approval expired at ${expiresAt}: what its code says for a timeout applies.`;
   throw new BoxError('approval_closed', message, { details: { expiresAt } });
 }
 

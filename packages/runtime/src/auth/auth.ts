@@ -106,7 +106,7 @@ function requireAddress(caller: Caller): Caller {
   if (from !== undefined && isWithin(from, caller.addresses)) return caller;
   if (request) request.caller = caller;
   const message = `The ${caller.name} may not be used from ${from === undefined ? 'where this request comes from' : `"${from}"`}.`;
-  throw new BoxError('address_not_allowed', `${message} Whoever made it can add the address to its "addresses".`);
+  throw new BoxError('address_not_allowed', `${message} An owner or admin can add the address to its "addresses".`);
 }
 
 /** As whoever it speaks for. What the request is refused from here on is refused to it. */

@@ -113,5 +113,7 @@ function hasLost(had: Grants, has: Grants): boolean {
 }
 
 function expired(name: string): BoxError {
-  return new BoxError('unauthorized', `What let the ${name} in is over.`, { details: { reason: 'expired' } });
+  return new BoxError('unauthorized', `The credential of the ${name} is no longer valid.`, {
+    details: { reason: 'expired' },
+  });
 }

@@ -11,14 +11,14 @@ export interface Guesses {
 export interface GuessesOptions {
   /** Where they are counted, over all replicas. */
   kv: Pick<CountingKv, 'increment'>;
-  /** Wrong ones of one address in a minute before it is told to wait. Default 10. */
+  /** Wrong ones of one address in a minute before it has to wait (429). Default 10. */
   most?: number;
   /** Milliseconds that only grow. */
   now?(): number;
 }
 
 /**
- * Those who were wrong ten times are told to wait for the rest of the minute, and cost no more than a digest and a
+ * Those who were wrong ten times get 429 for the rest of the minute, and cost no more than a digest and a
  * comparison from then on. A right one is let in whatever else its address sends: many may stand behind one, such as that of
  * a proxy which does not say for whom it asks, and whoever floods it would lock the operator out. What makes guessing
  * hopeless is how long the token is.

@@ -55,7 +55,7 @@ export function mountRegistration(app: H3, registration: Registration | undefine
 
 // --- internal ---
 
-/** A nonce is 64 characters; what is read before the signature is anybody's. */
+/** A nonce is 64 characters; what is read before the signature is anyone's. */
 const CHALLENGE_BYTES = 4_096;
 
 function readChallenge(body: Buffer): z.infer<typeof Challenge> {

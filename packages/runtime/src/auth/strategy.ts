@@ -24,7 +24,7 @@ export const OPEN: Strategy = {
   authenticate: async () => OWNER,
 };
 
-/** API keys alone let anybody in. */
+/** API keys alone let anyone in. */
 export const KEYS_ONLY: Strategy = {
   name: 'API keys only',
   checksKeys: true,

@@ -82,7 +82,7 @@ interface Starting {
   write(line: string): void;
   closer: Closer;
   mask: Mask;
-  /** What stands in the box's options besides. */
+  /** What is in the box's options besides. */
   options: Pick<BoxOptions, 'isolate' | 'supervisor'>;
 }
 

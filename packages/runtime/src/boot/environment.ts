@@ -24,7 +24,7 @@ export interface BoxEnvironment {
   maxRuns: number | undefined;
   kvUrl: string;
   secretKey: string;
-  /** The key before it, while what it has sealed is to be wrapped anew. */
+  /** The key before it, while what it has sealed is to be wrapped again. */
   previousSecretKey: string | undefined;
   port: number;
   logLevel: LogLevel | 'silent';

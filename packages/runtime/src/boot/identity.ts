@@ -24,7 +24,7 @@ export interface Identity {
 export interface IdentityOptions {
   database: Database;
   key: MasterKey;
-  /** The key before it: what is sealed under that one is wrapped anew. */
+  /** The key before it: what is sealed under that one is wrapped again. */
   previousKey?: MasterKey | undefined;
   given: GivenIdentity;
   slug: string;

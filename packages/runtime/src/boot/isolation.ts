@@ -59,7 +59,7 @@ export interface Supervised {
 export function superviseProcess(): Supervised {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => {});
   process.on('disconnect', () => process.exit(1));
-  // It was gone before anybody listened: nothing would say so any more.
+  // It was gone before anyone listened: nothing would say so any more.
   if (!process.connected) process.exit(1);
   // A step that holds the event loop would outlive the other process: a thread of its own looks.
   new Worker(END_WITH_PARENT, { eval: true, workerData: process.ppid }).unref();

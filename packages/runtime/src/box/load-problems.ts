@@ -55,7 +55,7 @@ async function findConfigProblem(file: string, { load }: Program): Promise<Probl
 }
 
 const noBox = (): never => {
-  throw new Error('Nothing is called where a workspace is only looked at.');
+  throw new Error('Code that runs while a workspace is only checked cannot call the box.');
 };
 
 /** What a box would serve is made and checked, and nothing of it runs. */

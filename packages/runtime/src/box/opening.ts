@@ -67,7 +67,7 @@ export function createOpening(
   };
   const onUnsaid = (tokens: number): void => {
     const run = currentContext()?.execution.run;
-    if (run) void spendOfRun(run, tokens).catch(() => {}); // a budget that cannot be read refuses nobody
+    if (run) void spendOfRun(run, tokens).catch(() => {}); // a budget that cannot be read refuses no one
   };
   const { modelHeaders } = telemetry;
   const asked = withUnsaidUsage(options.callModel ?? createModelClient(getProvider, modelHeaders), onUnsaid);

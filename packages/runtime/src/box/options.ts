@@ -35,7 +35,7 @@ export interface BoxOptions {
   host: 'dev' | 'image';
   /** No code is kept, and every open run goes on by the newest: for tests, whose code is what they have imported. */
   isNewestForAll?: boolean;
-  /** Who may call. Default: anybody in dev, API keys alone in an image. */
+  /** Who may call. Default: anyone in dev, API keys alone in an image. */
   strategy?: Strategy;
   /** Who signs tokens of end users, besides the API keys. Default: none. */
   users?(): UsersProvider | undefined;
@@ -91,7 +91,7 @@ export interface BoxOptions {
   isBlank?(): boolean;
   /** What the box signs and seals with. Undefined: a key made for this process. */
   secretKey?: MasterKey;
-  /** The key before it, while what is sealed with that one is sealed anew. */
+  /** The key before it, while what is sealed with that one is sealed again. */
   previousSecretKey?: MasterKey | undefined;
   /** The model of agents that name none, as the code says. What is set over the API wins over it. */
   defaultModel(): string | undefined;

@@ -35,7 +35,7 @@ export function createAgentSessions({ open, limits }: AgentSessionsOptions): Age
     const { idleSeconds } = await limits();
     const session = await open(new AbortController().signal);
     const turn: Turn = { session, idleMs: idleSeconds * 1_000, idle: undefined };
-    // Of a turn that went on in another process nobody here sees the end.
+    // Of a turn that went on in another process no one here sees the end.
     if (turns.size >= MOST_ENDED) for (const [id, { session: old }] of turns) if (old.ended()) turns.delete(id);
     turns.set(runId, turn);
     return turn;

@@ -7,11 +7,11 @@ export const BrowserInfo = z.object({
   url: z
     .string()
     .nullable()
-    .describe('The debugging endpoint; what stands in its query is not shown, but for the place of the key'),
+    .describe('The debugging endpoint; its query is not shown, except for the place of the key'),
   source: z.enum(['environment', 'stored']).nullable(),
   hasKey: z.boolean().describe('Whether a key is present; the key is never shown'),
   header: z.string().describe('Which header carries the key, where the address has no {key}'),
-  prefix: z.string().describe('What stands before the key in it'),
+  prefix: z.string().describe('What comes before the key in it'),
   limits: BrowserLimits,
   allowedHosts: z.array(z.string()).describe('Hosts that pages may ask; empty: any that is not private'),
   works: z.boolean().nullable().describe('Whether the browser answered when it was last asked; null: it was not asked'),

@@ -40,7 +40,7 @@ export const setBrowser = operation({
       .max(2_000)
       .optional()
       .describe(
-        'The debugging endpoint (CDP) of a Chromium: ws://, wss://, http:// or https://. {key} in its path or query stands for the key. Another address than the one before loses the key of that',
+        'The debugging endpoint (CDP) of a Chromium: ws://, wss://, http:// or https://. {key} in its path or query is replaced by the key. Another address than the one before loses the key of that',
       ),
     apiKey: z
       .string()
@@ -57,7 +57,7 @@ export const setBrowser = operation({
       .string()
       .regex(/^[\u0020-\u007e]{0,50}$/, 'At most 50 characters of ASCII')
       .optional()
-      .describe('What stands before the key in it. Default: "Bearer "'),
+      .describe('What comes before the key in it. Default: "Bearer "'),
     limits: BrowserLimits.partial().strict().optional().describe('Those that change'),
     allowedHosts: z
       .array(

@@ -33,7 +33,7 @@ export function createPageCheck({ egress, allowedHosts }: PageRules): FindRefusa
 }
 
 /**
- * Lets the pages of a context ask only what the check lets through. What stands at the head of a request is asked by the
+ * Lets the pages of a context ask only what the check lets through. What is at the head of a request is asked by the
  * context; where it is redirected to, and by a page that another one has opened, by the page.
  */
 export async function guardContext(context: BrowserContext, find: FindRefusal): Promise<void> {

@@ -24,7 +24,7 @@ export interface BrowserEndpoint {
   apiKey?: string;
   /** Which header carries the key where the address has no place for it. Default: `authorization`. */
   header?: string;
-  /** What stands before the key in it. Default: `Bearer `. */
+  /** What comes before the key in it. Default: `Bearer `. */
   prefix?: string;
 }
 
@@ -65,12 +65,12 @@ export function toAddress({ url: text, apiKey = '' }: Pick<BrowserEndpoint, 'url
   if (!url || !SCHEMES.has(url.protocol))
     throw invalid('The address of the browser must begin with ws://, wss://, http:// or https://.');
   if (url.host !== new URL(text.replaceAll(PLACE, `${encodeURIComponent(apiKey)}x`)).host)
-    throw invalid('In the address of a browser {key} stands in the path or in the query, and not in the host.');
+    throw invalid('In the address of a browser {key} must be in the path or in the query, and not in the host.');
   url.hash = '';
   return url;
 }
 
-/** The address as it is shown: what stands in its query may be a key that somebody wrote there. */
+/** The address as it is shown: what is in its query may be a key that someone wrote there. */
 export function toShown(text: string): string {
   const [head = '', query] = text.split('#')[0]?.split(/\?(.*)/s) ?? [];
   if (query === undefined) return head;

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 /** What a model is shown of a page at once: the rest is read from a line on. */
 export const READ_LIMITS = { characters: 16_000, line: 1_000, head: 300 } as const;
 
-/** What stands on the page as lines of text, each thing that can be used with its `ref`, from a line on. */
+/** What is on the page as lines of text, each thing that can be used with its `ref`, from a line on. */
 export async function readPage(page: Page, offset: number): Promise<string> {
   const head = await describePage(page);
   // Gone through as it comes: a page may be of any size, and only what is shown is cut.

@@ -69,7 +69,7 @@ async function findSocket(base: URL, { headers, policy, signal }: Question): Pro
   const fetch = createHttpFetch({
     ...(policy ? { check: (url: URL) => requireLiteral(url, policy), lookup: createLookup(policy) } : {}),
     mostBytes: MOST_VERSION_BYTES,
-    tooLong: () => browserUnreachable('What it says of itself is too long.'),
+    tooLong: () => browserUnreachable('Its description of itself is too long.'),
   });
   const asked = new URL(base);
   asked.pathname = `${base.pathname.replace(/\/+$/, '')}/json/version`;

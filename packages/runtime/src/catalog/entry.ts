@@ -8,13 +8,13 @@ export type CatalogKind = z.infer<typeof CatalogKind>;
 
 const ModelChoice = z.object({
   declared: z.string().nullable().describe('What the code names'),
-  override: z.string().nullable().describe('What was chosen here; wins'),
+  override: z.string().nullable().describe('What was chosen here; takes precedence'),
   effective: z.string().nullable().describe('What the next turn asks; null: there is none'),
 });
 
 const LimitsChoice = z.object({
   declared: Limits.nullable().describe('What the code names'),
-  override: Limits.nullable().describe('What was chosen here; wins as a whole'),
+  override: Limits.nullable().describe('What was chosen here; takes precedence as a whole'),
   effective: Limits.nullable().describe('What holds; null: none'),
 });
 
@@ -27,7 +27,7 @@ export const CatalogEntry = z.object({
     .enum(['ok', 'stale', 'failed'])
     .describe('stale: the code does not load, and the last version that did is served'),
   isSystem: z.boolean().describe('Part of the box, not of the workspace'),
-  isHidden: z.boolean().describe('Left out of model lists and discovery; it answers whoever knows its name'),
+  isHidden: z.boolean().describe('Left out of model lists and discovery; it answers callers who know its name'),
   model: ModelChoice.nullable(),
   limits: LimitsChoice.nullable().describe('Of an agent: what it may use, whoever calls it'),
   mode: z.enum(['task', 'chat']).nullable(),

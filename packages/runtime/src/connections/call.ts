@@ -13,7 +13,7 @@ export interface CallOptions {
 }
 
 /**
- * Calls the service with its credential, which its own origins are sent and nobody else. Follows three redirects. A token
+ * Calls the service with its credential, which its own origins are sent and no one else. Follows three redirects. A token
  * that is answered with 401 is replaced, and the call made once more.
  */
 export async function callService(
@@ -114,7 +114,7 @@ function toHeaders(given: Headers, service: Resolved, { header, value }: Credent
     // The error would show the value.
     throw new BoxError(
       'connection_not_ready',
-      `The credential of the connection "${service.connectionId}" holds characters that no header carries. Send it anew with PUT /api/connections/${service.connectionId}/credential.`,
+      `The credential of the connection "${service.connectionId}" holds characters that no header can carry. Send it again with PUT /api/connections/${service.connectionId}/credential.`,
     );
   }
   return headers;

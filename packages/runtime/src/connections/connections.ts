@@ -43,7 +43,7 @@ export interface Connections extends Pick<DeclaredConnections, 'load' | 'problem
   get(id: string): Promise<Connection & { usedBy: ConnectionUse[] }>;
   /** Throws `connection_invalid`, `connection_exists`, `too_many_connections`. */
   create(connection: NewConnection, by: string): Promise<Connection>;
-  /** Throws `connection_not_found`, and `connection_invalid` for what its service knows nobody by. */
+  /** Throws `connection_not_found`, and `connection_invalid` for what its service knows no one by. */
   setCredential(id: string, credential: GivenCredential): Promise<Connection>;
   /** Begins the sign-in whose token the box is to have. Throws `connection_not_found`, `connection_not_ready`. */
   authorize(id: string): Promise<SignIn>;
@@ -187,6 +187,6 @@ function ownerOf({ connectionId, per }: Resolved, { user }: ConnectionCaller): O
   if (user) return JSON.stringify([user.client, user.id]);
   throw new BoxError(
     'connection_not_ready',
-    `The connection "${connectionId}" is one per user, and this run has no end user. Whoever starts it names one: with the header x-svc-user, or a user token.`,
+    `The connection "${connectionId}" is one per user, and this run has no end user. Name one where it is started: with the header x-svc-user, or a user token.`,
   );
 }

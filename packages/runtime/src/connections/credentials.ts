@@ -51,7 +51,7 @@ export function createCredentials({ store, oauth, mask, revoke }: CredentialsOpt
       const row = (await store.open(id, owner))?.credential;
       const { access, refresh } = await store.readParts(id, owner);
       requireReady(service, owner, row);
-      // Somebody else has replaced it meanwhile.
+      // Someone else has replaced it meanwhile.
       if (access !== undefined && access !== rejected && !endsSoon(row)) return access;
       if (service.auth === 'oauth2' && refresh === undefined) {
         const problem = 'The token has ended, and the service has given none to refresh it with. Sign in again.';
@@ -89,7 +89,7 @@ export function createCredentials({ store, oauth, mask, revoke }: CredentialsOpt
     const { access, refresh: next = refresh, scopes, expiresAt } = granted.tokens;
     const parts = { access, ...(next === undefined ? {} : { refresh: next }) };
     const isKept = await store.replace(id, owner, lease.id, { ...parts, scopes: scopes ?? row.scopes, expiresAt });
-    // Nobody else knows the tokens of a connection that was deleted meanwhile.
+    // No one else knows the tokens of a connection that was deleted meanwhile.
     const isGone = !isKept && (await store.open(id, owner)) === undefined;
     if (isGone) await revoke({ service, clientSecret, credentials: [parts], count: 1 });
     if (!isKept) throw failed(service, 'its credential was replaced at the same time; try again');
@@ -176,7 +176,7 @@ function notReady(service: Resolved, owner: Owner, problem: string | undefined):
   const { connectionId: id, auth, title } = service;
   const isSignIn = auth === 'oauth2';
   const state = isSignIn ? 'needs_sign_in' : 'needs_credential';
-  const why = problem ?? (isSignIn ? `Nobody has signed in at ${title} for it.` : 'It has no credential.');
+  const why = problem ?? (isSignIn ? `No one has signed in at ${title} for it.` : 'It has no credential.');
   const boxAdvice = isSignIn
     ? `POST /api/connections/${id}/authorize begins a sign-in.`
     : `Send one with PUT /api/connections/${id}/credential.`;

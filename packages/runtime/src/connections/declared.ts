@@ -38,7 +38,7 @@ export function createDeclared({ store, egress, log }: DeclaredOptions): Declare
     const isSame = isDeepStrictEqual({ provider, auth, per: known.per, title, settings }, partsOf(stored));
     if (!isSame)
       log.warn(
-        `The connection "${id}" is not as "${file}" says: it stays as it was made. Delete it, and it is made anew.`,
+        `The connection "${id}" is not as "${file}" says: it stays as it was created. Delete it, and it is created again from the file.`,
       );
   };
   return {
@@ -99,6 +99,6 @@ async function readOne(entry: DeclaredEntry, program: Program): Promise<DefinedC
 }
 
 function partsOf({ provider, auth, per, title, settings }: ReturnType<typeof toStored>) {
-  // As the store has it: what is undefined is not there.
+  // As the store holds it: what is undefined is not there.
   return { provider, auth, per, title, settings: JSON.parse(JSON.stringify(settings)) as unknown };
 }

@@ -11,7 +11,7 @@ export function createDelete(db: Drizzle, vault: () => Promise<SecretStore>): Co
   return async (id) => {
     const store = await vault();
     return db.transaction(async (tx) => {
-      // Held until all is gone: no credential comes to it meanwhile that nobody has seen.
+      // Held until all is gone: no credential comes to it meanwhile that no one has seen.
       const [connection] = await tx.select().from(connections).where(eq(connections.id, id)).for('update');
       if (!connection) return undefined;
       const isReady = and(eq(connectionCredentials.connectionId, id), eq(connectionCredentials.state, 'ready'));

@@ -22,7 +22,7 @@ export const CONNECTION_MEMBERS = {
   origins: z.array(z.string().max(500)).max(20).optional().describe('Further origins that may be sent the credential'),
   authorizationUrl: address('Where a person signs in, of a service that is not known'),
   tokenUrl: address('Where tokens come from, likewise'),
-  revocationUrl: address('Where tokens are taken back when the connection is deleted, as RFC 7009 has it, likewise'),
+  revocationUrl: address('Where tokens are revoked when the connection is deleted, as RFC 7009 defines it, likewise'),
   clientId: word
     .optional()
     .describe('What the service calls this box. Its secret is sent with connections.set_credential'),
@@ -45,5 +45,5 @@ export const CONNECTION_MEMBERS = {
     .string()
     .regex(/^[\u0020-\u007e]{0,50}$/, 'At most 50 characters of ASCII')
     .optional()
-    .describe('What stands before the key. Default: "Bearer "'),
+    .describe('What comes before the key. Default: "Bearer "'),
 };

@@ -35,10 +35,10 @@ export interface OAuth {
   ): Promise<Granted>;
   refresh(client: OAuthClient, refreshToken: string): Promise<Granted>;
   clientCredentials(client: OAuthClient, scopes: string | undefined): Promise<Granted>;
-  /** Takes a token back, as RFC 7009 has it. Answers why the service does not. Throws `connection_failed`. */
+  /** Takes a token back, as RFC 7009 defines it. Answers why the service does not. Throws `connection_failed`. */
   revoke(client: OAuthClient, revocation: RevocationRequest): Promise<string | undefined>;
   /**
-   * Where the server of these tokens says that they are taken back, as RFC 8414 has it: an address of its own origin alone.
+   * Where the server of these tokens says that they are taken back, as RFC 8414 defines it: an address of its own origin alone.
    * Throws `connection_failed`.
    */
   findRevocationUrl(tokenUrl: string, signal: AbortSignal): Promise<string | undefined>;
@@ -128,7 +128,7 @@ export function createOAuth(fetch: GuardedFetch): OAuth {
         throw new BoxError('connection_failed', `${origin} answered ${answer.status}.`);
       if (!answer.ok) return undefined;
       const { token_endpoint: said, revocation_endpoint: found } = parse(await readText(answer));
-      // Of another tenant of the same host, or of nobody.
+      // Of another tenant of the same host, or of none.
       if (said !== tokenUrl || typeof found !== 'string' || !URL.canParse(found)) return undefined;
       return new URL(found).origin === origin ? found : undefined;
     },
@@ -209,7 +209,7 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-/** As RFC 6749 has it: services say "bot", leave the kind out, refuse with 200, and add an identity nobody asked for. */
+/** RFC 6749, and what services do besides: they say "bot", leave the kind out, refuse with 200, and add an identity no one asked for. */
 function toStandard(status: number, body: Record<string, unknown>): Response {
   const { id_token: _, token_type: __, refresh_token: refresh, scope, expires_in: expiresIn, ...rest } = body;
   if (typeof rest.access_token !== 'string') {
@@ -251,7 +251,7 @@ function toRefusal(oauth: Library, error: unknown, tokenUrl: string): Granted {
   if (cause instanceof BoxError) throw cause;
   const { origin } = new URL(tokenUrl);
   const why = error instanceof Error ? error.message : String(error);
-  throw new BoxError('connection_failed', `${origin} did not answer as OAuth 2 has it: ${why}.`, { cause: error });
+  throw new BoxError('connection_failed', `${origin} did not answer as OAuth 2 requires: ${why}.`, { cause: error });
 }
 
 function toAscii(text: string): string {

@@ -115,7 +115,7 @@ export const setConnectionCredential = operation({
     clientSecret: secret('What the service has given with the client id'),
     accessToken: secret('A token that was got elsewhere, in place of a sign-in'),
     refreshToken: secret('What comes with it, to replace it with'),
-    expiresIn: z.int().min(1).max(315_360_000).optional().describe('Seconds for which the token is good'),
+    expiresIn: z.int().min(1).max(315_360_000).optional().describe('Seconds for which the token is valid'),
   }),
   output: Connection,
   handle: ({ connections }, { id: of, ...credential }) => connections.setCredential(of, credential),

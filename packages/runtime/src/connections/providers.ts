@@ -21,7 +21,7 @@ export const ConnectionProvider = z.object({
   baseUrl: z.string().nullable().describe('Null: every customer has another, so the connection has to name it'),
   authorizationUrl: z.string().nullable(),
   tokenUrl: z.string().nullable(),
-  revocationUrl: z.string().nullable().describe('Where tokens are taken back, as RFC 7009 has it'),
+  revocationUrl: z.string().nullable().describe('Where tokens are revoked, as RFC 7009 defines it'),
   scopes: z.array(z.string()).describe('Asked for where the connection names none'),
   docs: z.string().nullable().describe('Where the service says how to get a credential'),
 });

@@ -2,7 +2,7 @@ import { BoxError } from '../errors.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 
 export interface FollowOptions {
-  /** Looks at each address anew. */
+  /** Looks at every address, also after a redirect. */
   fetch: GuardedFetch;
   url: URL;
   method: string;

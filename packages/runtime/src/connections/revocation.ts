@@ -14,7 +14,7 @@ export const Revocation = z.object({
     .describe(
       'revoked: all of it; failed: not all of it; not_offered: the service has no address for that, or knows the box by a key; none: there was nothing',
     ),
-  revoked: z.int().describe('How many credentials the service has taken back: of the box, and of each user one'),
+  revoked: z.int().describe('How many credentials the service has revoked: of the box, and of each user one'),
   left: z.int().describe('How many may be good at the service still'),
   message: z.string(),
 });
@@ -39,12 +39,12 @@ export interface RevokeOptions {
 export function createRevoke({ oauth, log }: RevokeOptions): Revoke {
   const toFailed = ({ service }: RevocationOrder, { revoked, left, why }: Failed): Revocation => {
     const { title, connectionId } = service;
-    log.warn('A service has not taken back all that it had granted.', { connection: connectionId, left, problem: why });
+    log.warn('A service has not revoked all that it had granted.', { connection: connectionId, left, problem: why });
     return toAnswer(
       'failed',
       revoked,
       left,
-      `${title} has not taken back ${left} of ${revoked + left}: ${why}. Do it there.`,
+      `${title} has not revoked ${left} of ${revoked + left}: ${why}. Do it there.`,
     );
   };
   return async (order) => {
@@ -54,7 +54,7 @@ export function createRevoke({ oauth, log }: RevokeOptions): Revoke {
     const count = order.count - (credentials.length - granted.length);
     if (count === 0) return toAnswer('none', 0, 0, 'There was nothing to take back.');
     if (!isOAuth(auth))
-      return toAnswer('not_offered', 0, count, `What ${title} knows the box by is good until it is deleted there.`);
+      return toAnswer('not_offered', 0, count, `What ${title} knows the box by is valid until it is deleted there.`);
     const signal = AbortSignal.timeout(REVOKE_MS);
     const problems = new Set<string>();
     const found = await findUrl(oauth, service, signal);
@@ -74,7 +74,7 @@ export function createRevoke({ oauth, log }: RevokeOptions): Revoke {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     const left = count - revoked;
-    if (left === 0) return toAnswer('revoked', revoked, 0, `${title} has taken back what it had granted.`);
+    if (left === 0) return toAnswer('revoked', revoked, 0, `${title} has revoked what it had granted.`);
     const why = [...problems].slice(0, 3).join('; ') || 'there were more than it could be asked for';
     return toFailed(order, { revoked, left, why });
   };

@@ -9,7 +9,7 @@ import type { Resolved } from './resolve.ts';
 import type { Revoke } from './revocation.ts';
 import type { ConnectionStore, Owner } from './store.ts';
 
-/** Where somebody signs in. */
+/** Where someone signs in. */
 export interface SignIn {
   url: string;
   expiresAt: string;
@@ -40,7 +40,7 @@ export function createSignInFlow({ store, oauth, key, mask, callbackUrl, revoke 
       if (auth !== 'oauth2' || authorizationUrl === null)
         throw new BoxError(
           'connection_not_ready',
-          `Nobody signs in for the connection "${id}": its service knows callers by ${auth}. Send its credential with PUT /api/connections/${id}/credential.`,
+          `There is no sign-in for the connection "${id}": its service knows callers by ${auth}. Send its credential with PUT /api/connections/${id}/credential.`,
         );
       const client = toClient(service, await store.readClientSecret(id));
       const state = randomBytes(32).toString('base64url');

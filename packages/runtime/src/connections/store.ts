@@ -37,7 +37,7 @@ export const Connection = z.object({
   origins: z.array(z.string()).describe('What the credential is sent to'),
   authorizationUrl: z.string().nullable(),
   tokenUrl: z.string().nullable(),
-  revocationUrl: z.string().nullable().describe('Where tokens are taken back when it is deleted'),
+  revocationUrl: z.string().nullable().describe('Where tokens are revoked when it is deleted'),
   clientId: z.string().nullable(),
   hasClientSecret: z.boolean(),
   scopes: z.array(z.string()).describe('What is asked for'),

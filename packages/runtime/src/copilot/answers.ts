@@ -11,7 +11,7 @@ export async function toAnswer(
   try {
     return toResult(await run()).structuredContent;
   } catch (thrown) {
-    // The turn has been cancelled: nobody reads on.
+    // The turn has been cancelled: no one reads on.
     signal.throwIfAborted();
     const error = toBoxError(thrown);
     if (error.code === 'internal') log.error('A call of the copilot failed.', { error: error.cause });

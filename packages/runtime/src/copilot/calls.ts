@@ -99,7 +99,7 @@ export function createCalls(options: CallsOptions): Calls {
 
 // --- internal ---
 
-const NOBODY = 'The copilot calls operations for the person who asks it, and nobody has asked this turn.';
+const NOBODY = 'The copilot calls operations for the person who asks it, and no one has asked this turn.';
 /** Why it is asked, where no state is in doubt. */
 type Asked = 'unasked' | 'not_begun';
 
@@ -120,7 +120,7 @@ interface Question {
   expiresAt: string;
 }
 
-/** A call that cannot be asked about again: what was not shown of it is known to nobody. */
+/** A call that cannot be asked about again: what was not shown of it is known to no one. */
 function toLost({ op, marked, doubt }: Pick<Question, 'op' | 'marked' | 'doubt'>, lost: readonly string[]): unknown {
   const input = withoutSecrets(marked);
   const names = lost.map((name) => `"${name}"`).join(', ');

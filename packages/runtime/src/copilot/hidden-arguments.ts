@@ -86,7 +86,7 @@ export function createHiddenArguments({ operations, sealed }: HiddenArgumentsOpt
 // --- internal ---
 
 const TOOLS = new Set([CALL_READ, CALL_WRITE, CONFIRM_TOOL]);
-/** Members of the arguments that hold no value of anybody. */
+/** Members of the arguments that hold no value of anyone. */
 const SHOWN = ['operation', 'input', 'requestState', 'sealed'];
 
 /** What the person who is asked is not shown either. */

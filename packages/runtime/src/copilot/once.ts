@@ -90,7 +90,7 @@ export function createOnce({ rooms, used }: OnceOptions): Once {
   };
 }
 
-/** What a model is told of a write that did not run. */
+/** What a model reads about a write that did not run. */
 export function interrupted(operation: string): BoxError {
   const message = `The box was restarted while "${operation}" was called. It did not run: call it again.`;
   return new BoxError('call_interrupted', message, { details: { operation, ran: false } });

@@ -70,7 +70,7 @@ export function createCopilotTools(options: CopilotToolsOptions): CopilotTools {
 
 // --- internal ---
 
-const REPLACED = 'an agent that stands in for the copilot cannot ask for. Nothing ran. Do it in the dashboard.';
+const REPLACED = 'an agent that replaces the copilot cannot ask for. Nothing ran. Do it in the dashboard.';
 
 const LIST =
   'Find the operations of this installation by what you want, the best first. Without a query: all of the tag and the kind.';

@@ -1,4 +1,4 @@
-/** A value of Postgres as JSON has it: numbers that JSON holds exactly, booleans, JSON; all else as the server writes it. */
+/** A value of Postgres as JSON: numbers that JSON holds exactly, booleans, JSON; all else as the server writes it. */
 export function toValue(typeId: number, text: string | null): unknown {
   if (text === null) return null;
   return (PARSERS.get(typeId) ?? asText)(text);

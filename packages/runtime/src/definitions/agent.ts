@@ -50,7 +50,7 @@ export interface DeepAgentDefinition<S extends AnySchema | undefined = AnySchema
   maxRetries?: number;
   /** Models that are asked one after the other when the call still fails so. Default: none. */
   fallbackModels?: readonly string[];
-  /** What the agent is instructed first: text, or a function of the turn. It stands behind `instructions.md`, where there is one. */
+  /** What the agent is instructed first: text, or a function of the turn. It comes after `instructions.md`, where there is one. */
   instructions?:
     | string
     | ((turn: { agent: string; now: Date; caller: StartedBy; user: EndUser | null }) => string | Promise<string>);

@@ -81,7 +81,7 @@ function checkNames(entry: WorkflowEntry, schedules: ScheduleDeclaration[]): voi
   throw placed(new Error(`"schedules" of "${entry.file}" cannot have the name "${wrong}". ${reason}`), entry, at);
 }
 
-/** With the place of that schedule, where its file tells. */
+/** With the place of that schedule, where its file has it. */
 function placed(error: Error, { file, schedulePlaces = [] }: WorkflowEntry, index: number): Error {
   const place = schedulePlaces[index] ?? schedulePlaces[0];
   if (!place) return error;

@@ -44,7 +44,7 @@ export function toPinnedMarks(model: string | null, prompts: readonly PinnedVers
   };
 }
 
-/** Who asked for a run that not everybody may see. Undefined: a run like any other. */
+/** Who asked for a run that not everyone may see. Undefined: a run like any other. */
 export function askedByOf({ attributes }: { attributes: string | null }): string | undefined {
   return markOf(attributes, ASKED_BY);
 }

@@ -51,7 +51,7 @@ const argsOf = async ({ journal }: Bench, runId: string): Promise<unknown[]> =>
 /**
  * Three runs of `go`, which wait for a hook once their work is done: what each has had done is its own, before a kill and after it.
  *
- * @param code made anew for each life
+ * @param code made again for each life
  * @param listOf what the run of that name has done, in order
  */
 async function checkShared(

@@ -146,7 +146,7 @@ test('a retry from the failed step keeps the branch that led there, and a fork o
   );
   expect(outputOf(await next.engine.wait(forked.runId, 10_000))).toEqual(['charged net', 'paid edited', 1]);
   const retried = runOf(await next.engine.retry(failed, 'failed-step'));
-  // The step that failed is not kept, so the run comes to the place anew.
+  // The step that failed is not kept, so the run comes to the place again.
   expect(outputOf(await next.engine.wait(retried.runId, 10_000))).toEqual(['charged net', 'paid gross', 1]);
 });
 

@@ -29,7 +29,7 @@ export interface StepContext {
   readonly isOver: boolean;
   /** As `work`, which in place of the attempt fails by what crashes it meanwhile. */
   runPart<T>(work: () => Promise<T>): Promise<T>;
-  /** The attempt is getting on: where it has a heartbeat timeout, that begins anew. */
+  /** The attempt is getting on: where it has a heartbeat timeout, that starts over. */
   beat(): void;
   /** `<runId>:<call>:<stepName>`, the same across attempts, replicas, restarts and retries that keep what succeeded. */
   readonly idempotencyKey: string;

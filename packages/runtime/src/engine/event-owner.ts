@@ -7,7 +7,7 @@ export function toOwnEventScope(name: string, owner: StartedBy | undefined): str
   return `${toEventScope(name)}${toEventOwner(owner) ?? '-'}:`;
 }
 
-/** Who an event of an application reaches, as a part of a key. Undefined: of a person or the box, everybody. */
+/** Who an event of an application reaches, as a part of a key. Undefined: of a person or the box, everyone. */
 export function toEventOwner(owner: StartedBy | undefined): string | undefined {
   if (!owner || owner.client === null) return undefined;
   return digestOf(JSON.stringify([owner.client, owner.user?.id ?? null]));

@@ -42,7 +42,7 @@ export interface StartHow {
 /** How code wants a run below its own. */
 export interface ChildStartHow extends StartHow {
   /**
-   * What becomes of it when this run ends: it goes on (`abandon`), is cancelled (`cancel`), or this run does not end before
+   * What happens to it when this run ends: it goes on (`abandon`), is cancelled (`cancel`), or this run does not end before
    * it has (`wait`; a cancel or a timeout of this run cancels it). Default: a cancel or a timeout takes it along, a run that
    * completes or fails leaves it.
    */

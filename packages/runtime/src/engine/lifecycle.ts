@@ -16,9 +16,9 @@ export type LifecycleEvent =
 export type RunEventType = `run.${'created' | 'started' | 'waiting' | 'resumed' | 'blocked' | 'ended'}`;
 
 export type RunFacts = Pick<RunRow, 'runId' | 'kind' | 'name' | 'trigger' | 'sessionId' | 'parentRunId'> & {
-  /** Of a run that not everybody may see. */
+  /** Of a run that not everyone may see. */
   askedBy?: string;
-  /** Who made it begin, as the journal has it: for whoever hands events on, and no part of them. */
+  /** Who made it begin, as the journal holds it: for whoever hands events on, and no part of them. */
   startedBy?: string;
 };
 

@@ -9,7 +9,7 @@ import { continueAsNew } from './primitives/continue-as-new.ts';
 import { bodyOf, createHook } from './primitives/hook.ts';
 import { sleep } from './primitives/sleep.ts';
 
-// A retry starts the children anew that ended with the run before, or whose failure ended it.
+// A retry starts the children again that ended with the run before, or whose failure ended it.
 
 const bench = useBenches();
 

@@ -48,7 +48,7 @@ export interface RagHit {
 
 /** Where in its document a chunk stands. */
 export interface RagPlace {
-  /** The headings it stands below, the outermost first. */
+  /** The headings above it, the outermost first. */
   headings: string[];
   /** In UTF-16 units from 0. */
   start: number;

@@ -99,7 +99,7 @@ function placeOf({ stack }: Error): string {
   return place === undefined ? '' : ` (${place})`;
 }
 
-/** As Node does where nobody listens. */
+/** As Node does where no one listens. */
 function endProcess(thrown: unknown): never {
   try {
     writeSync(process.stderr.fd, `Uncaught:\n${inspect(thrown)}\n\nNode.js ${process.version}\n`);

@@ -2,7 +2,7 @@ import { currentAsked, currentContext } from './context.ts';
 
 /**
  * A promise of a run's code that failed and that nothing has awaited ends no process: it may be awaited later, and if it
- * is not, the log of the run says so. What fails outside of any run ends the process, as Node has it.
+ * is not, the log of the run says so. What fails outside of any run ends the process, as in Node.
  */
 export function installUnhandled(): void {
   if (process.listeners('unhandledRejection').includes(onUnhandled)) return;

@@ -6,7 +6,7 @@ const Change = z.object({
   after: z.number().nullable(),
 });
 
-/** What became of one case between two runs. */
+/** The outcome of one case between two runs. */
 export const Comparison = z.object({
   caseId: z.string(),
   name: z.string(),

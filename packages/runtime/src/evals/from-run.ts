@@ -72,7 +72,7 @@ function toSaid({ runId }: RunRow, messages: readonly ConversationMessage[]): Ev
   });
   const last = said.findLastIndex(({ role }) => role === 'user');
   const asked = said[last];
-  if (!asked) throw new BoxError('invalid_request', `Nobody has said anything in the run "${runId}".`);
+  if (!asked) throw new BoxError('invalid_request', `The run "${runId}" has no message of a user.`);
   return { message: asked.content, before: said.slice(Math.max(0, last - MOST_BEFORE), last) };
 }
 

@@ -60,7 +60,7 @@ export function createEvalRuns({ store, engine, journal, launch }: EvalRunsOptio
     const status = run?.status === 'cancelled' ? 'cancelled' : 'failed';
     const error = run
       ? (toRunError(run.error)?.message ?? null)
-      : 'It was not begun: the box ended as it was launched.';
+      : 'It was not started: the box stopped while it was being launched.';
     const results = await store.listResults(row.id);
     const summary = summarize(results, row.plan.gates);
     await store.end(row.id, { status, passed: null, score: scoreOf(results), summary, error });

@@ -30,7 +30,7 @@ export interface SampleRef {
   sample: number;
 }
 
-/** What came of the run of a sample. */
+/** The outcome of the run of a sample. */
 export interface Ended {
   /** Null: it was not started. */
   runId: string | null;

@@ -147,7 +147,7 @@ export const runSuite = operation({
       .array(PromptChoice)
       .max(20)
       .optional()
-      .describe('Versions that stand for what is published, drafts too. Default: those of the suite'),
+      .describe('Versions to use in place of what is published, drafts too. Default: those of the suite'),
     samples: SuiteSettings.shape.samples.unwrap().optional().describe('Default: that of the suite'),
     concurrency: SuiteSettings.shape.concurrency.unwrap().optional().describe('Default: that of the suite'),
     note: Note.optional().describe('What this run is to show'),

@@ -73,7 +73,7 @@ function requireLive(scorers: readonly Scorer[]): void {
   if (scorers.length === 0) throw refuse('A suite that scores live turns needs "scorers" of its own.');
   const compares = scorers.find((one) => COMPARING.has(one.type) || (one.type === 'contains' && !one.values));
   if (compares)
-    throw refuse(`The scorer "${columnOf(compares)}" compares with what is expected: of live turns, nothing is.`);
+    throw refuse(`The scorer "${columnOf(compares)}" compares with an expected answer, which live turns do not have.`);
 }
 
 const COMPARING: ReadonlySet<string> = new Set(['exact', 'numeric', 'semantic']);

@@ -108,7 +108,7 @@ export const evalRunCases = boxSchema.table(
   (table) => [primaryKey({ columns: [table.evalRunId, table.position] })],
 );
 
-/** What came of one sample of a case. Written once it is scored; written again, it says the same. */
+/** The outcome of one sample of a case. Written once it is scored; written again, it says the same. */
 export const evalResults = boxSchema.table(
   'eval_results',
   {

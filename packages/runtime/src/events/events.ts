@@ -23,7 +23,7 @@ export type BoxEvent =
   | WorkspaceChanged
   | ({ type: 'budget.warning' | 'budget.exceeded' } & BudgetFacts);
 
-/** Somebody has changed what a room holds: `config`, `secrets`. */
+/** Someone has changed what a room holds: `config`, `secrets`. */
 export interface WorkspaceChanged {
   type: 'workspace.changed';
   room: string;
@@ -42,7 +42,7 @@ export interface BudgetFacts {
 
 /** The one stream of all that happens. */
 export interface Events extends Lifecycle {
-  /** @param needed it is told to whoever holds one of them. Undefined: to all who may read the stream */
+  /** @param needed it is sent to callers that hold one of them. Undefined: to all who may read the stream */
   publish(event: BoxEvent, needed?: readonly Permission[]): void;
   /** Reads from now on, or after the event with that id. Throws `too_many_streams`. */
   open(caller: Caller, lastEventId: string | undefined, signal: AbortSignal): Frames;
@@ -62,7 +62,7 @@ export interface EventsOptions {
 
 /**
  * An event is made only while a client listens, here or on another replica. The last `RING` of them are kept for
- * clients that come back; once no client has listened for a while they are forgotten, and ids begin anew.
+ * clients that come back; once no client has listened for a while they are forgotten, and ids start over.
  */
 export function createEvents({ limits, owner, kv, maxBytes = MAX_BYTES, lingerMs = LINGER_MS }: EventsOptions): Events {
   const readers = new Map<Reader, Viewer>();
@@ -186,10 +186,10 @@ interface OfRun {
   name?: string;
 }
 
-/** Whether one client is told of it. */
+/** Whether one client is sent it. */
 type Viewer = (kept: Kept) => boolean;
 
-/** What a key or a user is told: how its own runs of what it is granted go, which are those it may read. */
+/** What a key or a user is sent: how its own runs of what it is granted go, which are those it may read. */
 const OF_RUNS = /^(?:run\.|step\.|state\.)/;
 
 function toViewer(caller: Caller): Viewer {

@@ -4,7 +4,7 @@ import type { KeyValueStore } from '../stores/kv.ts';
 
 /**
  * An event on its way: its name, its data as JSON text, the one caller who may see it besides those who see all, the
- * permissions of which a caller must hold one to be told, the key or user whose run it is of, and what these must be granted.
+ * permissions of which a caller must hold one to get it, the key or user whose run it is of, and what these must be granted.
  */
 export type Published = [
   type: string,

@@ -16,7 +16,7 @@ export interface CheckSubject {
   signal: AbortSignal;
 }
 
-/** A place in the text that was found. `label` is what stands there in place of it, in brackets. Default `found`. */
+/** A place in the text that was found. `label` is what is there in place of it, in brackets. Default `found`. */
 export interface CheckPlace {
   start: number;
   end: number;

@@ -109,7 +109,7 @@ export function createGuardrailStore(db: Drizzle): GuardrailStore {
 // --- internal ---
 
 const MOST_RULES = 200;
-/** Where a hit has no asker, it is of an older box, or of a turn that code asked for: nobody's own. */
+/** Where a hit has no asker, it is of an older box, or of a turn that code asked for: no one's own. */
 const OF_COPILOT = `agent ${COPILOT_AGENT}`;
 const ORDER = [asc(guardrails.position), asc(guardrails.id)] as const;
 

@@ -1,7 +1,7 @@
 import type { Rule } from './rules.ts';
 import type { Found } from './text-stream.ts';
 
-/** What came of a text or of a value. */
+/** The outcome of a text or of a value. */
 export interface Judged<T> {
   /** As it may go on; of one that is blocked, nothing. */
   value: T;

@@ -9,7 +9,7 @@ export interface HitPlace {
   place: string;
   /** Null: there is no run, or not yet. */
   runId: string | null;
-  /** Whose turn of the copilot it is, or is below. Default: everybody's. */
+  /** Whose turn of the copilot it is, or is below. Default: everyone's. */
   askedBy?: string | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { Guardrail } from './store.ts';
 /** What the operations of the room share. Who may read rules reads what they look for. */
 export const ROOM = { tag: 'guardrails', copilot: 'yes' } as const;
 
-const Name = StorableText.trim().min(1).max(100).describe('What answers name it by, of which each rule has its own');
+const Name = StorableText.trim().min(1).max(100).describe('The name that answers give it; no other rule has it');
 
 const Note = StorableText.max(2_000).nullable();
 

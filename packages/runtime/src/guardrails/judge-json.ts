@@ -58,7 +58,7 @@ export function beginsAsJson(begun: string): boolean | undefined {
 export interface ReadJson {
   value: unknown;
   text: string;
-  /** What stands around it. */
+  /** What surrounds it. */
   before: string;
   after: string;
 }

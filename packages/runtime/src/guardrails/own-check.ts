@@ -149,7 +149,7 @@ function toSpan(one: unknown, length: number): Span {
   return span;
 }
 
-/** The message of what is thrown may quote what is judged, so only its name and its place are told. */
+/** The message of what is thrown may quote what is judged, so only its name and its place are reported. */
 function describe(error: unknown, file: string | null): string {
   if (error instanceof BadAnswer) return error.message;
   if (!(error instanceof Error)) return 'it threw what is no Error';

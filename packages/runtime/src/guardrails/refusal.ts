@@ -13,12 +13,12 @@ export function toRefusal(code: Code, what: string, { rule, reason }: Refused): 
   return Object.assign(new BoxError(code, `The guardrail "${rule.name}" ${what}`, { details }), { fatal: true });
 }
 
-/** Throws that of what a rule has held and nobody has let begin. `held`: what it is, in the middle of the sentence. */
+/** Throws that of what a rule has held and no one has let begin. `held`: what it is, in the middle of the sentence. */
 export function requireApproved(
   { approved, timedOut }: { approved: boolean; timedOut: boolean },
   { code, held, by }: { code: Code; held: string; by: { rule: string; ruleId: string; reason: string | null } },
 ): void {
   if (approved) return;
-  const why = timedOut ? 'nobody has decided in time' : 'a person has rejected it';
+  const why = timedOut ? 'no one has decided in time' : 'a person has rejected it';
   throw toRefusal(code, `holds ${held}, and ${why}.`, { rule: { id: by.ruleId, name: by.rule }, reason: by.reason });
 }

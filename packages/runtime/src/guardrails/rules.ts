@@ -34,7 +34,7 @@ export interface JudgedFor {
 export interface Own {
   check: OwnCheck;
   timeoutMs: number;
-  /** Where it stands. */
+  /** Where it is. */
   file: string | null;
 }
 
@@ -233,8 +233,8 @@ function isAttached({ kind, name }: Attachment, place: Place): boolean {
 }
 
 function findLength(length: number, { max = Infinity, min = 0 }: { max?: number; min?: number }): string | undefined {
-  if (length > max) return `${length} characters, of which there may be ${max}`;
-  return length < min ? `${length} characters, of which there must be ${min}` : undefined;
+  if (length > max) return `${length} characters; at most ${max} are allowed`;
+  return length < min ? `${length} characters; at least ${min} are required` : undefined;
 }
 
 /** Names in the reason are those of the schema: what is judged is not quoted. */

@@ -44,7 +44,7 @@ export const Check = z.discriminatedUnion('kind', [
     kind: z.literal('words'),
     words: z.array(z.string().trim().min(1).max(100)).min(1).max(20_000),
     ignoreCase: z.boolean().default(true),
-    wholeWord: z.boolean().default(true).describe('Not as a part of a longer word'),
+    wholeWord: z.boolean().default(true).describe('Whole words only'),
   }),
   z.strictObject({
     kind: z.literal('pii'),

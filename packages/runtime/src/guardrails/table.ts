@@ -38,7 +38,7 @@ export const guardrailHits = boxSchema.table(
     count: integer('count').notNull(),
     reason: text('reason'),
     isApplied: boolean('is_applied').notNull(),
-    /** Of what not everybody may see: the one who may, besides those who see all. */
+    /** Of what not everyone may see: the one who may, besides those who see all. */
     askedBy: text('asked_by'),
   },
   (table) => [index('guardrail_hits_by_rule').on(table.ruleId, table.id), index('guardrail_hits_by_time').on(table.at)],

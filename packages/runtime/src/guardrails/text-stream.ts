@@ -32,7 +32,7 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
   const found = new Map<Rule, Found>();
   let text = before;
   let base = 0;
-  /** What stands before it is out, or is left out. */
+  /** What comes before it is out, or is left out. */
   let out = before.length;
   let waiting: Item[] = [];
   /** How many characters have gone on. */
@@ -61,7 +61,7 @@ export function createTextStream(rules: readonly SpanRule[], before = ''): TextS
     }
     if (!isInOrder) waiting.sort((a, b) => a.start - b.start || a.order - b.order);
   };
-  /** What stands before `limit` goes on. */
+  /** What comes before `limit` goes on. */
   const release = (limit: number): string => {
     let released = '';
     if (waiting.length > 0) {

@@ -118,7 +118,7 @@ export function writeJson(value: unknown): string {
 /** Without calls within calls. */
 function writeDeep(value: unknown): string {
   const written: string[] = [];
-  /** The last one comes next: a value, or what stands around it. */
+  /** The last one comes next: a value, or what surrounds it. */
   const left: { value?: unknown; text?: string }[] = [{ value }];
   for (let next = left.pop(); next; next = left.pop()) {
     const { value: item, text } = next;

@@ -121,7 +121,7 @@ interface WebhookDetail {
   credentials?: boolean;
 }
 
-/** Of a webhook: whoever calls it later is not told what another has sent. */
+/** Of a webhook: a later caller does not see what another has sent. */
 async function callOnce(engine: Engine, token: string, request: unknown): Promise<void> {
   try {
     await resumeOnce(engine, token, request);

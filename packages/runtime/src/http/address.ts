@@ -46,7 +46,7 @@ export function wholeAddressOf({ runtime, req }: H3Event, proxies: Proxies): str
   return peer === undefined ? undefined : findAsker(peer, req.headers.get('x-forwarded-for'), proxies);
 }
 
-/** The whole address of who asks, as one proxy tells the next. `forwardedFor`: the header it came with. */
+/** The whole address of who asks, as one proxy passes it to the next. `forwardedFor`: the header it came with. */
 export function findAsker(peer: string, forwardedFor: string | null, proxies: Proxies): string {
   let address = withoutPrefix(peer);
   // Each proxy has put what it has seen behind what it was sent.
@@ -59,7 +59,7 @@ export function findAsker(peer: string, forwardedFor: string | null, proxies: Pr
   return address;
 }
 
-/** An address as those of callers are told apart: of IPv6 the network, of which a caller has all the addresses. */
+/** An address as callers are distinguished by it: of IPv6 the network, of which a caller has all the addresses. */
 export function toCallerAddress(peer: string): string {
   return toNetwork(withoutPrefix(peer));
 }

@@ -110,7 +110,7 @@ export function createApp(options: AppOptions): H3 {
       const error = toBoxError(thrown);
       const { requestId } = contextOf(event, options.proxies);
       const path = event.url.pathname;
-      // What stands in the place of a parameter may be what lets its holder in.
+      // What is in the place of a parameter may be what lets its holder in.
       const route = routeOf(event);
       if (error.code === 'internal') options.log.error('A request failed.', { requestId, route, error: error.cause });
       if (isRefusal(error, event)) {

@@ -141,7 +141,7 @@ function limitStall({ socket }: ServerResponse, ms: number): void {
   if (socket && socket.writableLength > 0) socket.setTimeout(ms);
 }
 
-/** Such as one below 1024, for anybody but root. */
+/** Such as one below 1024, for anyone but root. */
 function portUnusable(port: number, cause: NodeJS.ErrnoException): Error {
   return Object.assign(new Error(`Port ${port} cannot be used: ${cause.message}.`, { cause }), {
     code: 'port_unusable',

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 
 /**
  * Hands on the body of a message no faster than it is taken, and its end: where both have come, in one write. A body that breaks
- * off is not ended; one that nobody takes any more is read, and dropped.
+ * off is not ended; one that no one takes any more is read, and dropped.
  */
 export function pour(from: IncomingMessage, to: Writable): void {
   from.on('data', (part: Buffer) => {

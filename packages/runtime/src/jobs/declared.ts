@@ -10,7 +10,7 @@ export interface KnownTimer extends Pick<DeclaredSchedule, 'id' | 'cron' | 'time
 
 /**
  * What a workflow declares, each under the id it has: that of its name, else the number of the timer it is. A timer is what it
- * does and when, so it keeps its number, and its pause, wherever it stands in the list. One that has changed is the one
+ * does and when, so it keeps its number, and its pause, wherever it is in the list. One that has changed is the one
  * with its input, else the one with its times, that nothing else is; any other gets a number no timer has had.
  */
 export function toDeclared(

@@ -16,9 +16,7 @@ export const Job = z.object({
   input: z.unknown(),
   isPaused: z.boolean(),
   nextFireAt: z.iso.datetime().nullable().describe('Null while paused, and once it has fired its one time'),
-  waitingFor: JobError.nullable().describe(
-    'Why it is due and has fired nowhere yet: no replica that is up can start it',
-  ),
+  waitingFor: JobError.nullable().describe('Why it is due and has not fired yet: no running replica can start it'),
   lastFiredAt: z.iso.datetime().nullable(),
   lastRunId: z.string().nullable(),
   lastOutcome: z.string().nullable().describe('Status of the run it last started; `refused`: nothing was started'),

@@ -105,7 +105,7 @@ export const updateKey = operation({
 export const rotateKey = operation({
   ...room,
   id: 'keys.rotate',
-  summary: 'Make an API key in place of another, which is good for a while yet; its value is shown once',
+  summary: 'Create an API key in place of another, which stays valid for a while; its value is shown once',
   route: 'POST /api/keys/:id/rotate',
   kind: 'write',
   copilot: 'no: secret in the answer',

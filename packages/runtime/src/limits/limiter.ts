@@ -96,7 +96,7 @@ export interface LimiterOptions {
 
 /**
  * Rates and places are counted in the key-value store, and by each replica for itself while that is away; tokens in the
- * relational store. Neither being away refuses anybody.
+ * relational store. Neither being away refuses anyone.
  */
 export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: LimiterOptions): Limiter {
   const store = createCountingKv(kv, now);
@@ -123,7 +123,7 @@ export function createLimiter({ db, kv, log, find, onBudget, now = Date.now }: L
     const budgeted = limited.filter(({ limits }) => limits.tokensPerDay ?? limits.tokensPerMonth);
     if (budgeted.length === 0) return;
     const used = await Promise.all(budgeted.map((one) => usage.read(one.id).catch(() => NOTHING)));
-    // Nothing is awaited from here on: of those that come at once, each is told of the ones before.
+    // Nothing is awaited from here on: of those that come at once, each counts the ones before.
     budgeted.forEach((one, at) => requireBudget(one, used[at] ?? NOTHING));
     const who = budgeted.map((one) => one.id);
     const { atLeast, atMost = Infinity } = size?.() ?? { atLeast: 0 };

@@ -10,7 +10,7 @@ export interface LogFilter {
   sessionId?: string;
   name?: string;
   step?: string;
-  /** Stands in the message or in the fields, in any case of its letters. */
+  /** A text that the message or the fields contain, in any case of its letters. */
   text?: string;
   /** Of runs that the application had started, and those of its users. */
   client?: string;

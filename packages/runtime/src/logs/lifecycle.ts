@@ -63,7 +63,7 @@ export function createRunLog(write: (record: LogRecord) => void, mask: Mask): Ob
   };
 }
 
-/** What records say of their run, and who alone may see them, if it is not for everybody. */
+/** What records say of their run, and who alone may see them, if it is not for everyone. */
 export function factsOf(run: RunRow): Record<string, string> {
   const { runId, sessionId, name } = run;
   const askedBy = askedByOf(run);

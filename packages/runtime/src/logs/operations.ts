@@ -25,7 +25,7 @@ const OfRun = {
     .min(1)
     .max(200)
     .optional()
-    .describe('Stands in the message or in the fields, in any case of its letters'),
+    .describe('A text that the message or the fields contain, in any case of its letters'),
   from: time.optional().describe('Then or later'),
   to: time.optional().describe('Before then'),
 };

@@ -13,7 +13,7 @@ export function requireShown({
   if (name !== undefined)
     throw new BoxError(
       'invalid_request',
-      `"${name}" of "${id}" is "${HIDDEN}", which stands for a value that is not shown. Send the value itself, or repeat the call with a requestState that is still good.`,
+      `"${name}" of "${id}" is "${HIDDEN}", a placeholder for a value that is not shown. Send the value itself, or repeat the call with a requestState that is still good.`,
       { details: { param: name } },
     );
 }

@@ -35,7 +35,7 @@ export interface MemoryLimits extends LookLimits {
   leaseMs: number;
   /** Between two looks for what is due; up to six times as long while nothing is. */
   everyMs: number;
-  /** How often a turn is tried, of which nobody would see to it that it is tried again: for about a day. */
+  /** How often a turn is tried, of which no one would see to it that it is tried again: for about a day. */
   attempts: number;
   /** The first pause; each is twice the one before, up to five minutes. */
   pauseMs: number;
@@ -65,7 +65,7 @@ export function createMemoryEmbedding(options: MemoryEmbeddingOptions): MemoryEm
 
   const complain = (error: unknown): void => {
     pace.dueIn(limits.everyMs);
-    if (!signal.aborted && !isStoreDown(error)) log.error('What was said could not be embedded.', { error });
+    if (!signal.aborted && !isStoreDown(error)) log.error('A turn could not be embedded for memory.', { error });
   };
   const fail = async (job: Job, by: Embedder, error: unknown): Promise<void> => {
     // What is stopped in order goes on elsewhere at once.

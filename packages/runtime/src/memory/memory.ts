@@ -71,7 +71,7 @@ export function createMemory(options: MemoryRoomOptions): Memory {
           .map(({ runId, n, sessionId, at, score }): Recalled => ({ runId, n, sessionId, at, score }));
       } catch (error) {
         if (signal.aborted) throw error;
-        complain('A turn goes on without what was said earlier', of.agent, error);
+        complain('A turn goes on without the memory of earlier sessions', of.agent, error);
         return [];
       }
     },
@@ -84,7 +84,7 @@ export function createMemory(options: MemoryRoomOptions): Memory {
           return text === undefined ? [] : [{ ...piece, text }];
         });
       } catch (error) {
-        complain('A turn goes on without what was said earlier', of.agent, error);
+        complain('A turn goes on without the memory of earlier sessions', of.agent, error);
         return [];
       }
     },

@@ -9,7 +9,7 @@ export interface LookLimits {
 
 /**
  * Looks now and then for what another model has: during a rolling deploy replicas of two models look at the same turns, and
- * what those of the old one still embed would be found by nobody later.
+ * what those of the old one still embed would be found by no one later.
  *
  * Of two models that of the replica wins that has been with its model for the shorter time, the newer one of a deploy: it takes
  * what older ones have made, and what it takes waits for its model alone. So none takes a turn from another in turns.

@@ -32,7 +32,7 @@ export interface MemoryFilter {
   user?: string | undefined;
 }
 
-/** What is remembered, as it is stored: of an end user of a client, by agent, and by nobody else. */
+/** What is remembered, as it is stored: of an end user of a client, by agent, and by no one else. */
 export interface MemoryStore {
   /** Keeps the pieces of a turn, once. False: the session is gone, or not that user's, or the turn was cut from it. */
   add(of: Rememberer, runId: string, pieces: readonly string[]): Promise<boolean>;

@@ -26,7 +26,7 @@ export interface MessageSources {
   url(): string;
 }
 
-/** The message of a notice. Undefined: its run is gone, or is not for everybody. */
+/** The message of a notice. Undefined: its run is gone, or is not for everyone. */
 export async function findMessage(notice: Notice, sources: MessageSources): Promise<Message | undefined> {
   const run = await sources.journal.getRun(notice.runId);
   if (!run || askedByOf(run) !== undefined || run.name === COPILOT_AGENT) return undefined;

@@ -43,7 +43,7 @@ export const listDeliveries = operation({
 export const redeliver = operation({
   ...room,
   id: 'notify.redeliver',
-  summary: 'Send a message that was delivered or has failed once more',
+  summary: 'Send a message again that was delivered or has failed',
   route: 'POST /api/notify/deliveries/:id/redeliver',
   kind: 'write',
   permission: 'settings:write',

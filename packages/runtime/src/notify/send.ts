@@ -2,7 +2,7 @@ import type { Delivery } from '../engine/journal/notices.ts';
 import type { Receiver } from './config.ts';
 import { signMessage, toKey } from './signature.ts';
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 export type Sent = { isDelivered: true } | { isDelivered: false; reason: string; retryAfterMs?: number };
 
 export interface SendOptions {

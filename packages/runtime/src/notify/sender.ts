@@ -14,7 +14,7 @@ export interface Sender {
   settle(): Promise<void>;
 }
 
-/** What becomes of messages, for figures. */
+/** What happens to messages, for figures. */
 export type NotifyOutcome = 'delivered' | 'retrying' | 'failed' | 'left_out';
 
 export interface SenderOptions extends Pick<SendOptions, 'readSecret' | 'version' | 'signal'> {

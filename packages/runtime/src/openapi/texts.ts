@@ -34,7 +34,7 @@ const TAGS: Record<string, string> = {
   sessions: 'Conversations with agents',
   settings: 'What holds for the whole workspace',
   storage: 'Objects in the bucket of the box',
-  triggers: 'What outside services start here, and what has come of it',
+  triggers: 'What outside services start here, and its outcome',
   webhooks: 'Addresses at which runs wait for a call from outside',
   workflows: 'Durable workflows: their schemas, their starts and their queues',
 };
@@ -67,7 +67,7 @@ const WHO: Record<RouteDoc['security'], string> = {
   key: 'Takes an API key, or the credential of a person whose role may chat',
   caller: 'Takes what lets a person or a program in',
   signature: 'Takes a signature of the control plane',
-  sender: 'Takes the signature of its sender, as its trigger has it',
+  sender: 'Takes the signature of its sender, as its trigger defines it',
 };
 
 function toSentences(parts: (string | false | undefined)[]): string {

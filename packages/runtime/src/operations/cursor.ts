@@ -41,7 +41,7 @@ export function parseUuidCursor(cursor: string): string {
   return id;
 }
 
-/** A page of what is all in memory, as it stands there; each item has a key of its own. Throws `invalid_cursor`. */
+/** A page of what is all in memory, as it is there; each item has a key of its own. Throws `invalid_cursor`. */
 export function toPage<T>(
   items: readonly T[],
   keyOf: (item: T) => string,

@@ -8,7 +8,7 @@ export interface ProviderQuestion {
   signal: AbortSignal;
 }
 
-/** What came of it. Never the text of an answer: it may be anyone's. */
+/** The outcome of it. Never the text of an answer: it may be anyone's. */
 export type ProviderAnswer =
   | { status: number; json: unknown; problem?: undefined }
   | { status: number | null; json?: undefined; problem: string };
@@ -62,7 +62,7 @@ const STATUSES: Record<number, string> = {
   401: 'It refuses the key.',
   402: 'The account has no credit.',
   403: 'It refuses the key.',
-  404: 'There is nothing at that address: it must end in what stands before /chat/completions, such as /v1; or there is no such model.',
+  404: 'There is nothing at that address: it must end in what comes before /chat/completions, such as /v1; or there is no such model.',
   429: 'It takes no more requests for now, or the account has no credit.',
 };
 

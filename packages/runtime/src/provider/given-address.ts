@@ -2,7 +2,7 @@ import { currentRequest } from '../engine/context.ts';
 import { hostOf, isLoopbackHost } from './egress.ts';
 import type { EgressPolicy } from './egress.ts';
 
-/** What an address that somebody sets is held to. What a machine serves to itself is not for who asks from outside. */
+/** What an address that someone sets is held to. What a machine serves to itself is not for who asks from outside. */
 export function policyToSet(url: URL, egress: EgressPolicy): EgressPolicy {
   return policyToCall(url, currentRequest()?.isTunnelled ? { ...egress, allowLoopback: false } : egress);
 }

@@ -108,7 +108,7 @@ function sendOne(
   });
 }
 
-/** In pieces, as they are taken: node would copy a large text, and hand it to the system, while nobody else has a turn. */
+/** In pieces, as they are taken: node would copy a large text, and hand it to the system, while no one else has a turn. */
 async function sendLarge(request: ClientRequest, content: string | Uint8Array): Promise<void> {
   await yieldOnce();
   const bytes = Buffer.from(content as string);

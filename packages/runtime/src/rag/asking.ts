@@ -10,11 +10,11 @@ export interface Asking {
 /** What a search answers. */
 export interface Found {
   hits: RagHit[];
-  /** Null: nobody asked for it. */
+  /** Null: no one asked for it. */
   rerank: RerankOutcome | null;
 }
 
-/** What came of the second look at what a search has found. */
+/** The outcome of the second look at what a search has found. */
 export interface RerankOutcome {
   model: string;
   /** False: the order is that of the search. */

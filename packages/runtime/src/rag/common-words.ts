@@ -28,7 +28,7 @@ export function createCommonWords(db: Drizzle): CommonWords {
 
 /** How long what was read is taken to hold. */
 const KNOWN_MS = 60_000;
-/** In a larger part of the chunks than this, and in more of them than this, a word tells little and costs much. */
+/** In a larger part of the chunks than this, and in more of them than this, a word distinguishes little and costs much. */
 const PART = 0.05;
 const ROWS = 2_000;
 

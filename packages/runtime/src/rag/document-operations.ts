@@ -135,7 +135,7 @@ export const searchCollection = operation({
   output: z.object({
     items: z.array(Hit),
     nextCursor: z.null(),
-    rerank: Rerank.nullable().describe('What came of the rerank. Null: nobody asked for it'),
+    rerank: Rerank.nullable().describe('The outcome of the rerank. Null: it was not asked for'),
   }),
   async handle({ rag }, { name: of, query, ...options }, { signal }) {
     const { hits, rerank } = await rag.search(of, query, options, signal);

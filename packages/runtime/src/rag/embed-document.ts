@@ -49,7 +49,7 @@ export async function embedDocument(job: Job, { db, vectors, jobs, signal }: Emb
     if (!held) return;
     const table = { indexId: index.id, dimension: index.dimension };
     const owner = { documentId: document.id, title: document.title, metadata: document.metadata };
-    if (!(await replaceChunks(tx, table, owner, chunks))) throw new Error('A vector was forgotten meanwhile.');
+    if (!(await replaceChunks(tx, table, owner, chunks))) throw new Error('A vector was deleted meanwhile.');
     const done = { state: 'ready', readyVersion: job.version, readyAt: new Date(), chunks: chunks.length } as const;
     await tx
       .update(ragIngests)

@@ -17,12 +17,12 @@ export interface RetryLimits {
   pauseMs: number;
 }
 
-/** Whether an error that nobody expects is tried again as well. Where there are few attempts it may be; default: it is not. */
+/** Whether an error that no one expects is tried again as well. Where there are few attempts it may be; default: it is not. */
 export interface RetryChoice {
   triesUnknown?: boolean;
 }
 
-/** What becomes of something that could not be embedded. `attempts`: those there were. */
+/** What happens to something that could not be embedded. `attempts`: those there were. */
 export function toEmbedFailure(
   error: unknown,
   attempts: number,

@@ -9,7 +9,7 @@ export function documentNotFound(id: string, collection: string): BoxError {
   return new BoxError('rag_document_not_found', `There is no document "${id}" in the collection "${collection}".`);
 }
 
-/** What came of a call of the provider, for whoever asked for something that needed it. */
+/** The outcome of a call of the provider, for whoever asked for something that needed it. */
 export function toAskedError(error: unknown): unknown {
   if (!(error instanceof ProviderError)) return error;
   const code = error.code === 'model_timeout' ? 'model_timeout' : 'model_provider_failed';

@@ -82,8 +82,7 @@ export const createCollection = operation({
 export const updateCollection = operation({
   ...room,
   id: 'rag.collections.update',
-  summary:
-    'Change what a collection says of itself, how documents are cut that are added from now on, or its rerank model',
+  summary: 'Change the description of a collection, how documents added from now on are cut, or its rerank model',
   route: 'PATCH /api/rag/collections/:name',
   kind: 'write',
   permission: 'rag:admin',
@@ -103,7 +102,8 @@ export const updateCollection = operation({
 export const reindexCollection = operation({
   ...room,
   id: 'rag.collections.reindex',
-  summary: 'Embed all documents anew, under a model or as they are cut by now; searches go on meanwhile',
+  summary:
+    'Embed all documents again, under another model or with the current chunk settings; searches go on meanwhile',
   route: 'POST /api/rag/collections/:name/reindex',
   kind: 'write',
   permission: 'rag:admin',

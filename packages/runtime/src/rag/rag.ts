@@ -32,7 +32,7 @@ import { createVectors } from './vectors.ts';
 /** Collections of texts that are searched by what they mean and by their words. */
 export interface Rag extends Collections {
   /**
-   * Embeds all documents anew, under a model or as they are cut by now; what answered goes on to until all of it is done.
+   * Re-embeds all documents, under a model or as they are cut by now; what answered goes on to until all of it is done.
    * Throws `rag_collection_invalid`, `vector_unavailable`, and what the provider refuses.
    */
   reindex(name: string, to: ReindexOptions, signal: AbortSignal): Promise<Collection>;
@@ -140,7 +140,7 @@ export function createRag(options: RagOptions): Rag {
     ...collections,
     async update(name, changes) {
       const updated = await collections.update(name, changes);
-      // What is being embedded anew may have to be cut once more.
+      // What is being re-embedded may have to be cut once more.
       ingest.wake();
       return updated;
     },

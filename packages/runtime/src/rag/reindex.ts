@@ -12,7 +12,7 @@ export interface ReindexOptions {
   dimension?: number;
 }
 
-/** Embeds collections anew, beside what answers meanwhile. */
+/** Re-embeds collections, beside what answers meanwhile. */
 export interface Reindexing {
   /** Asks the model once and begins; the documents are embedded as those that are added are. Throws as `Collections` do. */
   begin(name: string, options: ReindexOptions, signal: AbortSignal): Promise<void>;

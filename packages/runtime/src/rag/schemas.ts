@@ -89,7 +89,7 @@ export const Collection = z.object({
       since: z.iso.datetime(),
     })
       .nullable()
-      .describe('What it is being embedded with anew, and how far that is'),
+      .describe('What it is being re-embedded with, and how far that is'),
   }),
   counts: Counts,
   createdBy: z.string(),
@@ -117,7 +117,7 @@ export const Document = z.object({
 export type Document = z.infer<typeof Document>;
 
 export const Place = z.object({
-  headings: z.array(z.string()).describe('The headings it stands below, the outermost first'),
+  headings: z.array(z.string()).describe('The headings above it, the outermost first'),
   start: z.int().describe('Where it begins in the text of the document, in UTF-16 units from 0'),
   end: z.int(),
   line: z.int().describe('The line it begins on, from 1'),

@@ -20,5 +20,5 @@ export function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** What a text is when nobody says: Markdown has headings, and a plain text may be read as such. */
+/** What a text is when no one says: Markdown has headings, and a plain text may be read as such. */
 export const DEFAULT_FORMAT: TextFormat = 'markdown';

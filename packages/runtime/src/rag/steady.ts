@@ -37,7 +37,7 @@ export function createSteady(open: (name: string) => Promise<Opened>): Steady {
       const before = lately.get(name);
       if (!before) return read(name, work);
       const begun = work(before);
-      // What is void is waited for by nobody: its model may be the one that no longer answers.
+      // What is void is waited for by no one: its model may be the one that no longer answers.
       begun.catch(() => {});
       const opened = await open(name).catch((error: unknown) => {
         lately.delete(name);

@@ -37,7 +37,7 @@ export interface CollectionStore {
   listIndexes(collectionId: string): Promise<{ index: IndexRow; counts: IndexCounts }[]>;
   /** Throws `vector_unavailable`. */
   create(collection: CollectionRow, index: IndexRow): Promise<'created' | 'exists' | 'full'>;
-  /** Makes of it what `change` makes of it by then. What is being embedded anew is cut by that too. False: it is gone. */
+  /** Makes of it what `change` makes of it by then. What is being re-embedded is cut by that too. False: it is gone. */
   update(id: string, change: (before: CollectionRow) => Partial<CollectionRow>): Promise<boolean>;
   /** False: there is none. */
   remove(name: string): Promise<boolean>;

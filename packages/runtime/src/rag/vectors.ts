@@ -61,7 +61,7 @@ export function requireDimension(model: string, wanted: number, got: number): vo
   if (got === wanted) return;
   throw new BoxError(
     'model_provider_failed',
-    `The model "${model}" answered a vector of ${got} numbers, and the collection has ${wanted}. Embed it anew with rag.collections.reindex, or make another.`,
+    `The model "${model}" answered a vector of ${got} numbers, and the collection has ${wanted}. Re-embed it with rag.collections.reindex, or make another.`,
   );
 }
 

@@ -166,7 +166,7 @@ async function bodyOf(catalog: Catalog, run: RunRow): Promise<LoadedBody> {
   const { session } = decode(run.input) as TurnInput;
   if (session)
     throw notReplayable(
-      `The run is a turn of a session, and what was said before it is kept in the database of its box, not in the history of the run.`,
+      `The run is a turn of a session, and the messages before it are kept in the database of its box, not in the history of the run.`,
     );
   const { mcpServers } = catalog.findAgent(run.name)?.definition?.agent ?? {};
   if (mcpServers)

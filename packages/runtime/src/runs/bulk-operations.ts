@@ -70,7 +70,7 @@ export const cancelRuns = operation({
 export const retryRuns = operation({
   ...room,
   id: 'runs.retry_all',
-  summary: 'Start all failed and cancelled runs that match anew, each once, so many a request',
+  summary: 'Retry all failed and cancelled runs that match, each once, up to a limit per request',
   route: 'POST /api/runs/retry',
   permission: 'runs:retry',
   confirm: true,

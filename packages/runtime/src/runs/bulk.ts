@@ -6,13 +6,13 @@ import { BoxError } from '../errors.ts';
 import type { Reached } from '../operations/define.ts';
 import type { Runs } from './runs.ts';
 
-/** What became of the runs that match. */
+/** The outcome of the runs that match. */
 export const BulkResult = z.object({
   matched: z.int().describe('Runs that match, before anything was done; with a `cursor`, as the first request counted'),
   done: z.int(),
   failed: z
     .array(z.object({ runId: z.string(), code: z.string(), message: z.string() }))
-    .describe('Those that were refused, as one alone would be'),
+    .describe('Those that were refused, as a request for one run would be'),
   nextCursor: z.string().nullable().describe('There are more: pass it as `cursor`; null: that was all'),
 });
 export type BulkResult = z.infer<typeof BulkResult>;
@@ -34,7 +34,7 @@ export interface BulkRequest {
   cursor?: BulkCursor;
   /** Does it to one run; throws as the operation on one does. */
   apply(runId: string): Promise<unknown>;
-  /** Told which runs those of this request are, before anything is done to one. */
+  /** Called with the runs of this request, before anything is done to one. */
   begin?: (runIds: string[]) => Promise<void>;
 }
 

@@ -15,10 +15,10 @@ export interface RetryHow {
   idempotencyKey?: string;
 }
 
-/** Starts runs anew: a room above, which knows the code of the workflows. */
+/** Starts runs again: a room above, which knows the code of the workflows. */
 export interface Retries {
   retry(runId: string, from: 'failed-step' | 'start', how: RetryHow): Promise<StartReceipt>;
-  /** Whether that key has started it anew. */
+  /** Whether that key has started it again. */
   isRetried(runId: string, idempotencyKey: string): Promise<boolean>;
 }
 
@@ -103,7 +103,7 @@ export const getRunTimeline = operation({
     isWhole: z
       .boolean()
       .describe(
-        'False: other calls are as they were, and a child run whose parent is the run may have a nearer one that was told before',
+        'False: calls that are not listed are unchanged, and a child run whose parent is the run may belong to a call that an earlier answer listed',
       ),
   }),
   handle: async ({ runs }, input) => ({ ...(await runs.timeline(input.id, input.after)), nextCursor: null }),

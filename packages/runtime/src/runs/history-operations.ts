@@ -56,7 +56,7 @@ export const streamRunState = operation({
 export const explainRun = operation({
   ...room,
   id: 'runs.why',
-  summary: 'Say why a run stands where it stands: what it waits for, who has it, and what to do next',
+  summary: 'Explain the state of a run: what it waits for, which process has it, and what to do next',
   route: 'GET /api/runs/:id/why',
   copilot: 'yes',
   cli: 'why',

@@ -188,7 +188,7 @@ function partsOf(value: string): string[] {
   return credential === undefined ? [value] : [credential, value];
 }
 
-/** What is a secret by where it stands in a text: a header, a field of JSON, the password of an address. */
+/** What is a secret by where it is in a text: a header, a field of JSON, the password of an address. */
 function findInText(text: string): string[] {
   const found = [
     ...text.matchAll(/\b(?:bearer|basic)\s+([\w.~+/=-]{16,})/gi),

@@ -140,7 +140,7 @@ export const getRun = operation({
 
 export const getWorkflowRun = operation({
   id: 'workflows.run',
-  summary: 'Get one run of a workflow, for whoever started it: the same as the run itself',
+  summary: 'Get one run of a workflow, for the caller that started it: the same as the run itself',
   route: 'GET /api/workflows/runs/:id',
   tag: 'workflows',
   kind: 'read',

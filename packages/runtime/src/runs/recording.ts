@@ -145,7 +145,7 @@ export function toRecords({ records }: Pick<Recording, 'records'>): JournalRecor
   }));
 }
 
-/** A record as the document has it, nothing masked. */
+/** A record as the document holds it, nothing masked. */
 export function toRecordedCall(record: JournalRecord): RecordedCall {
   const { tokens: _tokens, input, output, error, startedAt, at, ...same } = record;
   return {

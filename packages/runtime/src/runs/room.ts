@@ -78,7 +78,7 @@ export const runsRoom = defineRoom({
     }),
 });
 
-/** Why a run stands where it does. */
+/** The state of a run and why. */
 export const whyRoom = defineRoom({
   name: 'why',
   operations: [explainRun],

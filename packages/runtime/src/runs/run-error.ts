@@ -17,7 +17,7 @@ export const RunError = z.object({
 });
 export type RunError = z.infer<typeof RunError>;
 
-/** `text`: the error as the journal has it. Of its stack, what lies in the project, as it is called there. */
+/** `text`: the error as the journal holds it. Of its stack, what lies in the project, as it is called there. */
 export function toRunError(text: string | null): RunError | null {
   return text === null ? null : toView(decodeToShow(text) as Error);
 }

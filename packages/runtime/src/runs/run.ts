@@ -47,13 +47,11 @@ export const StartedByShown = z.object({
   retriedBy: z
     .object(CallerShown)
     .optional()
-    .describe('Who asked for it once more, of a run that repeats another and of what that starts'),
+    .describe('Who retried it, of a run that repeats another and of what that starts'),
   armedBy: z
     .array(z.object(CallerShown))
     .optional()
-    .describe(
-      'Who had the timer armed, or resumed, over MCP, of a run that one has made begin and of what that starts',
-    ),
+    .describe('Who armed or resumed the timer over MCP, of a run that a timer started and of what that run starts'),
 });
 
 /** A run as every surface shows it. Times are ISO 8601 with milliseconds. */
@@ -145,7 +143,7 @@ export const ListedRun = Run.extend({
   cut: z
     .array(z.enum(['input', 'output']))
     .describe(
-      'What is too large for a list: there it is a text, the beginning of its JSON or its size. The run by its id has it',
+      'Too large for a list, which shows the beginning of its JSON or its size as a text. Get the run by its id for all of it',
     ),
 });
 export type ListedRun = z.infer<typeof ListedRun>;

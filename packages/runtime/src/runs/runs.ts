@@ -68,7 +68,7 @@ export interface Runs extends RunControl {
   search(filter: RunFilter, search: TextSearch): Promise<FoundRuns>;
   /** Undefined: no such run. The answer is held until the last run of its chain is final, for as long as `wait` says. */
   find(runId: string, wait?: Wait): Promise<Run | undefined>;
-  /** The same with its input and output where they are in object storage: otherwise only their size is told. */
+  /** The same with its input and output where they are in object storage: otherwise only their size is shown. */
   findWhole(runId: string, wait?: Wait): Promise<RunDetail | undefined>;
   /** How many match. */
   count(filter: RunFilter): Promise<number>;

@@ -7,7 +7,7 @@ import { parseCursor, toCursor } from '../operations/cursor.ts';
 
 /** A webhook of a run, with the address that resumes it. */
 export const RunWebhook = z.object({
-  url: z.url().describe('Takes GET, POST, PUT, PATCH and DELETE; whoever has it needs no other credential'),
+  url: z.url().describe('Takes GET, POST, PUT, PATCH and DELETE; it is a credential by itself'),
   token: z.string(),
   call: z.int().describe('The call of the body that made it'),
   isOpen: z.boolean().describe('It takes calls'),

@@ -168,7 +168,7 @@ function toBlocked({ runId, waitingFor }: RunRow): Reason {
   const kind = code === 'nondeterministic_workflow' ? 'nondeterministic_workflow' : 'code_changed';
   const why = kind === 'code_changed' ? 'its code was changed' : 'its code does not do the same thing twice';
   return reason(kind, `The run is blocked, because ${why}. ${message ?? ''}`.trim(), {
-    suggestion: `Look at it with svc pull run ${runId} and svc replay ${runId}. Then POST /api/runs/${runId}/resume continues it on code that fits, POST /api/runs/${runId}/retry with {"from":"start"} begins anew, POST /api/runs/${runId}/cancel ends it.`,
+    suggestion: `Look at it with svc pull run ${runId} and svc replay ${runId}. Then POST /api/runs/${runId}/resume continues it on code that fits, POST /api/runs/${runId}/retry with {"from":"start"} starts over, POST /api/runs/${runId}/cancel ends it.`,
     ...(recorded === undefined ? {} : { step: recorded }),
     ...(at ? { at } : {}),
   });

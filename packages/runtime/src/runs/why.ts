@@ -16,7 +16,7 @@ import type { Facts, WhySources } from './why-facts.ts';
 
 const time = z.iso.datetime();
 
-/** Why a run stands where it stands, by what is known at this moment. */
+/** The state of a run and why, by what is known at this moment. */
 export const Why = z.object({
   runId: z.string().nullable().describe('Null: a start that waits for a place or a time and is no run yet'),
   triggerId: z.string().nullable(),
@@ -31,7 +31,7 @@ export const Why = z.object({
   lease: z
     .object({ owner: z.string(), expiresAt: time.nullable(), isHere: z.boolean(), isExpired: z.boolean() })
     .nullable()
-    .describe('The process that has the run. `isHere`: it is the one that answers'),
+    .describe('The process that has the run. `isHere`: it is the one that answers this request'),
   lock: z
     .object({
       name: z.string(),
@@ -76,7 +76,7 @@ export interface WhyAsk {
   findCanceller(runId: string): Promise<string | undefined>;
 }
 
-/** Says why a run, or a start that waits, stands where it stands. */
+/** Explains the state of a run, or of a start that waits. */
 export interface RunWhy {
   /** @param id of a run or of a queued start. Throws `run_not_found`. */
   explain(id: string, ask?: WhyAsk): Promise<Why>;

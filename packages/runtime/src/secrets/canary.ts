@@ -8,7 +8,7 @@ import type { MasterKey, Sealed } from './seal.ts';
 /**
  * Opens a known value with the key, and stores it at the first boot. A box that starts with another key than before
  * is refused (`secret_key_wrong`) rather than left with secrets it cannot read. `previous` changes the refusal alone:
- * what is under it is to be wrapped anew before.
+ * what is under it is to be wrapped again before.
  */
 export async function checkCanary(
   db: Drizzle,

@@ -21,7 +21,7 @@ export async function loadMasterKey({ value, file, variable = 'SVC_SECRET_KEY' }
     throw new BoxError('secret_key_missing', message);
   }
   const text = await openKeyFile(file);
-  return parseMasterKey(text.trim(), `The key in "${file}", which stands in for SVC_SECRET_KEY,`);
+  return parseMasterKey(text.trim(), `The key in "${file}", which is used in place of SVC_SECRET_KEY,`);
 }
 
 /** What a file with a key holds; one is made where there is none, readable by its owner alone. */

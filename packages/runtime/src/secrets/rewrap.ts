@@ -15,7 +15,7 @@ export interface RewrapOptions {
 }
 
 /**
- * Wraps the data key of every value that is under the previous master key anew, the canary's with them: all or none. The
+ * Wraps the data key of every value that is under the previous master key again, the canary's with them: all or none. The
  * values themselves are not touched. Answers how many there were; throws `secret_unreadable` for one that does not open.
  */
 export async function rewrapSecrets({ db, key, previous, installation }: RewrapOptions): Promise<number> {

@@ -53,7 +53,7 @@ export function unseal(master: MasterKey, place: SealPlace, sealed: Sealed): str
   });
 }
 
-/** The same value under another master key: its data key is wrapped anew, the value is not touched. Throws as `unseal`. */
+/** The same value under another master key: its data key is wrapped again, the value is not touched. Throws as `unseal`. */
 export function rewrap(keys: { from: MasterKey; to: MasterKey }, place: SealPlace, sealed: Sealed): Sealed {
   const wrappedKey = open(keys.from, place, sealed, (dataKey, aad) => toWrapped(encrypt(keys.to.key, aad, dataKey)));
   return { ...sealed, kid: keys.to.kid, wrappedKey };

@@ -12,7 +12,7 @@ export const Secret = z.object({
   name: z.string(),
   owner: z.literal('workspace'),
   version: z.int().describe('1 when it is set, and one more with every rotation'),
-  keyId: z.string().describe('Which SVC_SECRET_KEY it is sealed under: the beginning of the SHA-256 of the key'),
+  keyId: z.string().describe('Which SVC_SECRET_KEY it is encrypted with: the beginning of the SHA-256 of the key'),
   setAt: z.iso.datetime(),
   setBy: z.string().nullable(),
   lastUsedAt: z.iso.datetime().nullable().describe('When code last read it, to the minute'),

@@ -190,7 +190,7 @@ function toValues({ sessionId, runId, kind, usage, cost, ...turn }: TurnToKeep):
 
 type Tx = Pick<Drizzle, 'select' | 'delete' | 'execute'>;
 
-/** Forgets what stands behind the message, or everything, unless the turn has been added. */
+/** Forgets what comes after the message, or everything, unless the turn has been added. */
 async function goBack(tx: Tx, { sessionId, runId, cutAfter = null }: TurnToKeep, onCut: OnCut): Promise<void> {
   await tx.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, sessionId)).for('update');
   const [added] = await tx

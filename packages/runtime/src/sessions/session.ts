@@ -59,7 +59,7 @@ export const SessionDetail = Session.extend({
   pendingApproval: Approval.nullable().describe('What its open turn waits for; the first, where that is more'),
   pendingApprovals: z.array(Approval).describe('All that it waits for together'),
   summary: z
-    .object({ text: z.string(), upTo: z.string().describe('The id of the last message it stands for') })
+    .object({ text: z.string(), upTo: z.string().describe('The id of the last message it replaces') })
     .nullable()
     .describe('What the model is shown in place of the older messages'),
 });

@@ -26,7 +26,7 @@ export const sessions = boxSchema.table(
     kind: text('kind').$type<'session' | 'conversation'>().notNull(),
     /** The person who began it; null: whoever needs no name, such as a key. */
     askedBy: text('asked_by'),
-    /** Whose it is. Empty: the box's, whose code began it, or nobody's, as of one from before sessions had owners. */
+    /** Whose it is. Empty: the box's, whose code began it, or no one's, as of one from before sessions had owners. */
     owner: text('owner').notNull().default(''),
     /** The application that began it, and the user it spoke for. */
     client: text('client'),

@@ -55,7 +55,7 @@ export const setLogRetention = operation({
 export const setKeyExpiry = operation({
   ...room,
   id: 'settings.key_expiry',
-  summary: 'Change how long an API key is good that is made without an end',
+  summary: 'Change how long an API key is valid that is created without an expiry',
   route: 'PUT /api/settings/key-expiry',
   kind: 'write',
   permission: 'settings:admin',

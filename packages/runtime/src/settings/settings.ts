@@ -14,7 +14,10 @@ export const Settings = z.object({
     .describe('What is in force: SVC_DEFAULT_MODEL wins over what is set here, and that over svc.config.ts'),
   timeZone: z.string().nullable().describe('The IANA zone people are shown times in'),
   logRetentionDays: z.int().nullable().describe('How long log records are kept; null: as svc.config.ts says'),
-  keyDays: z.int().nullable().describe('How many days an API key is good that is made without an end; null: for ever'),
+  keyDays: z
+    .int()
+    .nullable()
+    .describe('How many days an API key is valid that is created without an expiry; null: for ever'),
   mcp: z.object({
     enabled: z.boolean().describe('Whether /mcp answers'),
     tools: z.boolean().describe('Whether each agent and workflow is a tool of its own there'),

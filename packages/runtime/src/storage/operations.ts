@@ -9,7 +9,7 @@ const room = { tag: 'storage' } as const;
 const errors = ['storage_missing', 'storage_refused'] as const;
 
 const key = z.string().min(1).describe('The key of the object, as `storage.list` answers it');
-const expiresIn = z.int().min(1).max(3_600).default(300).describe('Seconds for which the address is good');
+const expiresIn = z.int().min(1).max(3_600).default(300).describe('Seconds for which the address is valid');
 const overwrite = z.boolean().default(false).describe('Replace what is there under that key');
 
 const StoredObject = z.object({
@@ -25,7 +25,7 @@ export const ObjectStat = StoredObject.extend({
 });
 
 const SignedUrl = z.object({
-  url: z.string().describe('Good for whoever has it: neither log nor share it'),
+  url: z.string().describe('A credential by itself: do not log or share it'),
   expiresAt: z.string(),
 });
 
@@ -45,7 +45,9 @@ export const listBuckets = operation({
     items: z.array(
       z.object({
         name: z.string(),
-        prefix: z.string().describe('What stands before every key of this box; callers neither see nor leave it'),
+        prefix: z
+          .string()
+          .describe('The prefix of every key of this box; callers neither see it nor get outside of it'),
         region: z.string(),
         forcePathStyle: z.boolean(),
       }),

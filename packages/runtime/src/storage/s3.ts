@@ -12,7 +12,7 @@ export interface S3Settings {
   region: string;
   accessKey: string;
   secretKey: string;
-  /** True: the bucket stands in the path; false: before the host. */
+  /** True: the bucket is in the path; false: it is the subdomain. */
   forcePathStyle: boolean;
 }
 

@@ -80,10 +80,10 @@ export interface Storage {
    * is asked for again.
    */
   deletePrefix(prefix: string, options?: { limit?: number }): Promise<{ deleted: number; isMore: boolean }>;
-  /** Copies the object within the storage, of any size. Refuses an existing target with `object_exists`, unless told otherwise. */
+  /** Copies the object within the storage, of any size. Refuses an existing target with `object_exists`, unless `overwrite` is set. */
   copy(from: string, to: string, options?: { overwrite?: boolean }): Promise<{ key: string; etag: string }>;
   /**
-   * Copies, then deletes under the old key. Refuses an existing target with `object_exists`, unless told otherwise. One that
+   * Copies, then deletes under the old key. Refuses an existing target with `object_exists`, unless `overwrite` is set. One that
    * was cut off in between leaves both, and goes on where it is asked for again.
    */
   move(from: string, to: string, options?: { overwrite?: boolean }): Promise<{ key: string; etag: string }>;
@@ -94,7 +94,7 @@ export interface Storage {
 /** Where objects are. */
 export interface StoragePlace {
   bucket: string;
-  /** What stands before every key of this box. */
+  /** What comes before every key of this box. */
   prefix: string;
   endpoint: string;
   region: string;
@@ -291,7 +291,7 @@ async function* toSlices(body: string | ArrayBuffer | Uint8Array): AsyncGenerato
 }
 
 async function* withFirst(first: Part[], parts: AsyncGenerator<Part>): AsyncGenerator<Part, void, undefined> {
-  // Let go of one by one: each is as large as a part.
+  // Released one by one: each is as large as a part.
   for (let part = first.shift(); part; part = first.shift()) yield part;
   yield* parts;
 }

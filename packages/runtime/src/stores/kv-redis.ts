@@ -182,7 +182,7 @@ const WARNINGS = [
     'noeviction',
     'so Redis drops keys of this box when its memory is full. Set maxmemory-policy to noeviction.',
   ],
-  ['appendonly', 'yes', 'so what replicas count together begins anew when Redis restarts. Set appendonly to yes.'],
+  ['appendonly', 'yes', 'so what replicas count together starts over when Redis restarts. Set appendonly to yes.'],
 ] as const;
 
 async function readWarning(redis: Redis): Promise<string | undefined> {

@@ -15,7 +15,7 @@ export interface LiveValueOptions<T> {
   topic: string;
   /** Undefined: other replicas find out by themselves. */
   kv?: KeyValueStore | undefined;
-  /** What is answered while the store is not open yet. Without it everybody waits. */
+  /** What is answered while the store is not open yet. Without it everyone waits. */
   early?: { isOpen(): boolean; value: T };
   /** Another replica has published a change. */
   onPublished?(): void;

@@ -10,7 +10,7 @@ export interface PgConnectionOptions {
   steadyMs?: number;
 }
 
-/** One connection to a PostgreSQL server that stays open, and is opened anew as soon as it is lost. */
+/** One connection to a PostgreSQL server that stays open, and is reopened as soon as it is lost. */
 export function openPgConnection(url: string, { steadyMs = STEADY_MS }: PgConnectionOptions = {}): SqlConnection {
   let work: Parameters<SqlConnection['keep']>[0] | undefined;
   const closing = new AbortController();
@@ -63,7 +63,7 @@ export function openPgConnection(url: string, { steadyMs = STEADY_MS }: PgConnec
 
 // --- internal ---
 
-/** Between two attempts to open it anew, at first and at most, in milliseconds. */
+/** Between two attempts to reopen it, at first and at most, in milliseconds. */
 const SOON_MS = 20;
 const LATEST_MS = 500;
 const STEADY_MS = 5_000;

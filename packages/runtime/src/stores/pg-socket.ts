@@ -22,7 +22,7 @@ export interface PgSocket {
 
 /**
  * Opens the embedded database to Postgres clients. Listens at once, whether the database is open or not. A client that
- * holds a transaction open makes everybody wait, the box included; hence the timeout.
+ * holds a transaction open makes everyone wait, the box included; hence the timeout.
  */
 export async function servePostgres(options: PgSocketOptions): Promise<PgSocket> {
   const { pglite, port, host = '127.0.0.1', idleTransactionMs = IDLE_TRANSACTION_MS, password } = options;

@@ -27,7 +27,7 @@ export function unpackTemplate(archive, dataDir) {
     if (entry.isFolder) mkdirSync(path, { recursive: true, mode: 0o700 });
     else writeFileSync(path, entry.content, { mode: 0o600 });
   }
-  renameSync(staging, dataDir); // fails on a folder that is not empty: never over somebody's files
+  renameSync(staging, dataDir); // fails on a folder that is not empty: never over someone's files
 }
 
 /**

@@ -17,7 +17,7 @@ export interface PgliteOptions {
 }
 
 /**
- * PGlite in a worker thread, one session for everybody. Statements run in the order they are made; a lease or a
+ * PGlite in a worker thread, one session for everyone. Statements run in the order they are made; a lease or a
  * transaction is alone with the database until it ends, and all others wait.
  */
 export interface PgliteClient extends StoreClient {

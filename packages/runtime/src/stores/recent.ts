@@ -74,7 +74,7 @@ interface Entry<T> {
   isRenewed?: boolean;
 }
 
-/** With what is asked for all the time, no reader waits: it is read anew before it is too old. */
+/** With what is asked for all the time, no reader waits: it is read again before it is too old. */
 const RENEW_MS = 1_500;
 const MAX_AGE_MS = 4_000;
 const MAX_KNOWN = 10_000;

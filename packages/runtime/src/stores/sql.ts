@@ -18,7 +18,7 @@ export interface SqlClient {
   close(): Promise<void>;
 }
 
-/** A client of a single connection, which is opened anew when it is lost. */
+/** A client of a single connection, which is reopened when it is lost. */
 export interface SqlConnection extends SqlClient {
   /** It has not been lost in the last few seconds. */
   readonly isSteady: boolean;

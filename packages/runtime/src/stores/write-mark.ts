@@ -36,7 +36,7 @@ export async function leaveMark(session: SqlSession, marking: Marking): Promise<
   marking.hasLeft = true;
   const rows = await session.query(INSERT, [mark.value, new Date(Date.now() + mark.ttlMs).toISOString()]);
   if (rows.length > 0) return;
-  throw new BoxError('call_interrupted', 'The call was taken for lost, and it was said that it did not run.');
+  throw new BoxError('call_interrupted', 'The call was considered lost, and was reported as not run.');
 }
 
 /** What has not been committed has left no mark. */

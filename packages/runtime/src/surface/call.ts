@@ -129,7 +129,7 @@ function checkTexts({ body, secret = [] }: Operation, input: unknown): void {
   for (const [name, value] of Object.entries(Object(input) as object)) {
     const message = typeof value === 'string' ? explainText(value) : undefined;
     if (message === undefined) continue;
-    // A cursor is no text of anybody: who reads it says that it is none.
+    // A cursor is no text of anyone: who reads it says that it is none.
     if (name === body || name === 'cursor' || secret.includes(name)) continue;
     throw new BoxError('invalid_request', `The request is not valid. "${name}": ${message}.`, {
       details: { issues: [{ path: [name], message }] },

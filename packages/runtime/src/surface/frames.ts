@@ -17,11 +17,11 @@ export interface StreamFrames {
 
 // --- internal ---
 
-/** What was missed is not known any more: read what you show anew. */
+/** What was missed is not known any more: read what you show again. */
 type Reset = Frame<'reset', Record<string, never>>;
 type Ended = Run['status'] | 'deleted';
 
-/** The type is the name of the event, and its facts are the data; who began the run is not told. */
+/** The type is the name of the event, and its facts are the data; who began the run is not sent. */
 type Happened<E> = E extends { type: infer T extends string }
   ? Frame<T, Omit<E, 'startedBy' | 'type'> & { at: string }>
   : never;

@@ -59,7 +59,7 @@ const BLOCKED = { name: 'svc.runs.blocked', unit: '{run}', text: `Runs that are 
 const FOR_CODE = {
   name: 'svc.runs.waiting_for_code',
   unit: '{run}',
-  text: `Runs whose code is kept nowhere or does not load, up to ${MOST}.`,
+  text: `Runs whose code is not kept or does not load, up to ${MOST}.`,
 };
 const PENDING = { name: 'svc.notify.pending', unit: '{message}', text: 'Messages that wait for a receiver of notify.' };
 const FAILING = {

@@ -15,7 +15,7 @@ export function placeOfRequest(context: RequestContext): SpanPlace {
   return context.span;
 }
 
-/** Undefined: it is not exported. The path is that of the route: what stands in its place may be a credential. */
+/** Undefined: it is not exported. The path is that of the route: what is in its place may be a credential. */
 export function toRequestSpan(request: Answered, sampler: Sampler): SpanData | undefined {
   const { context, method, route, status, start, end, scheme } = request;
   const remote = parseTraceparent(context.traceparent);

@@ -31,7 +31,7 @@ export interface Telemetry {
   /** A model call that is a part of a step, and so in no record. */
   called(part: PartCall): void;
   answered(request: Answered): void;
-  /** What became of a message to a receiver of `notify`. */
+  /** The outcome of a message to a receiver of `notify`. */
   notified(receiver: string, outcome: string): void;
   /** From now on the box has begun: a stall of its event loop is counted, and logged. */
   watchStalls(): void;

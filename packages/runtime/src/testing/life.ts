@@ -135,7 +135,7 @@ async function call<T>(box: Box, { route, body, logs }: Call): Promise<T> {
   const answered = (await answer.json()) as { code?: string; message?: string; details?: unknown };
   if (answer.ok) return answered as T;
   const { code, details } = answered;
-  // What is kept from a caller, a test may see: it stands in the log.
+  // What is kept from a caller, a test may see: it is in the log.
   const cause = code === 'internal' ? logs.at(-1)?.error : undefined;
   throw Object.assign(new Error(answered.message, { cause }), { code, status: answer.status, details });
 }

@@ -104,7 +104,7 @@ export function createProcess(): TestProcess {
         };
         points.push(awaited);
       });
-      // Not everybody waits for it.
+      // Not everyone waits for it.
       come.catch(() => {});
       return come;
     },

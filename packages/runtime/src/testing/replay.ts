@@ -23,7 +23,7 @@ export async function replayRun(code: WorkflowModule | DeepAgentDefinition, hist
   const replayed = await replayRecording(recording, toProgram(program, recording.run.codeHash ?? 'test'));
   if (replayed.difference) throw differs(replayed.difference);
   if (replayed.outcome === 'stuck')
-    throw new Error('The code waits for something that is no step of it, so its history cannot lead it on.');
+    throw new Error('The code waits for something that is not a step, so its history cannot resume it.');
   return replayed;
 }
 

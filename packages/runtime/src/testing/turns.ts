@@ -78,7 +78,7 @@ export function createTestTurns({ life, journal, model, toRun }: TurnsOptions): 
     if (run) waiting.set(runId, { running: await life().box.agents.follow(run, known), known });
   };
 
-  /** What is kept from a client, a test may see: it stands in the run. */
+  /** What is kept from a client, a test may see: it is in the run. */
   const causeOf = async (runId: string, code: string): Promise<ErrorOptions> => {
     const run = code === 'internal' ? await journal.getRun(runId) : undefined;
     return run?.error == null ? {} : { cause: decode(run.error) };

@@ -83,7 +83,10 @@ function checkTarget(target: TriggerTarget, mapping: TriggerMapping | null): voi
 function checkKind(before: Pick<TriggerSettings, 'signature' | 'poll'>, { signature, poll }: GivenTrigger): void {
   const isPoll = before.poll !== null || (before.signature === null && poll !== undefined);
   if (isPoll && signature !== undefined)
-    throw invalid('A poll has no "signature": nobody calls it. Make a trigger of its own for what calls.', 'signature');
+    throw invalid(
+      'A poll has no "signature": no service calls it. Make a trigger of its own for what calls.',
+      'signature',
+    );
   if (!isPoll && poll !== undefined)
     throw invalid('What is called has no "poll". Make a trigger of its own that has one, and no "signature".', 'poll');
   if (!isPoll && before.signature === null && signature === undefined)

@@ -47,7 +47,7 @@ export function createInbound(options: InboundOptions) {
 
   const open = async (id: string): Promise<{ trigger: StoredTrigger; secrets: string[] } | undefined> => {
     const found = TRIGGER_ID.test(id) ? await options.find(id) : undefined;
-    // What asks for itself is called by nobody.
+    // What asks for itself is called by no one.
     if (!found?.trigger.enabled || !found.trigger.settings.signature) return undefined;
     const secrets = await readSecrets(id);
     secrets.forEach((secret) => mask.addPassing(secret));

@@ -6,7 +6,7 @@ export interface TriggerLimits {
   bodyBytes: number;
   /** Requests of one trigger in a minute, over all replicas. */
   perMinute: number;
-  /** Requests of one address in a minute whose signature is wrong, before it is told to wait. */
+  /** Requests of one address in a minute whose signature is wrong, before it has to wait (429). */
   wrongPerMinute: number;
   /** Deliveries of one trigger that wait; what comes then is refused. */
   mostPending: number;

@@ -101,7 +101,7 @@ export const updateTrigger = operation({
     name: StorableText.min(1).max(200).optional(),
     target: TriggerTarget.optional(),
     signature: Signature.optional(),
-    poll: Poll.optional().describe('In place of the one before. Another address, connection or place begins anew'),
+    poll: Poll.optional().describe('In place of the one before. Another address, connection or place starts over'),
     secret: secret.describe('Another one. The one before stays good until "dropsPrevious"'),
     dropsPrevious: z.boolean().optional().describe('The secret before the current one is good no more'),
     enabled: z.boolean().optional(),

@@ -5,7 +5,7 @@ import { capAnswer } from '../http/capped-answer.ts';
 import type { TriggerLimits } from './limits.ts';
 import type { Poll } from './poll-settings.ts';
 
-/** How the service is told what is known already. */
+/** How the request says which version is known already. */
 export interface Validators {
   etag: string | null;
   lastModified: string | null;

@@ -21,7 +21,7 @@ export interface PollAnswered extends PollEnd {
   isOnlyNoted: boolean;
 }
 
-/** What is asked for, one process at a time. Each end says no where another process has the poll by now, or it is to begin anew. */
+/** What is asked for, one process at a time. Each end says no where another process has the poll by now, or it is to start over. */
 export interface PollRows {
   /** Those whose time has come, for one process alone until the lease ends. */
   take(leaseId: string, limit: number): Promise<PollRow[]>;
@@ -160,7 +160,7 @@ type Tx = Parameters<Parameters<Drizzle['transaction']>[0]>[0];
 
 const FREE = { leaseId: null, leaseUntil: null };
 const NO_VALIDATORS = { etag: null, lastModified: null };
-/** A service is not asked more often, however often somebody says so. */
+/** A service is not asked more often, however often someone says so. */
 const HASTE_MS = 10_000;
 /** Rows that one statement writes. */
 const AT_ONCE = 200;

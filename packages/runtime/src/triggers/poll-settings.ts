@@ -71,7 +71,7 @@ export function nextPollIn({ cron, timeZone, everySeconds = 300 }: Poll, now: nu
 // --- internal ---
 
 const MOST_HEADERS = 10;
-/** What the box says itself, or what lets somebody in. */
+/** What the box says itself, or what lets someone in. */
 const OWN_HEADERS = new Set([
   ...HIDDEN_HEADERS,
   'host',

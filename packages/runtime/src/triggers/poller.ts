@@ -114,7 +114,7 @@ export function createPoller(options: PollerOptions): Poller {
     looking = runOutside(look)
       .catch((error: unknown) => {
         pace.dueIn(limits.lookMs);
-        if (!signal.aborted && !isStoreDown(error)) log.error('Polls of triggers could not be begun.', { error });
+        if (!signal.aborted && !isStoreDown(error)) log.error('Polls of triggers could not be started.', { error });
       })
       .finally(() => {
         looking = undefined;

@@ -20,7 +20,7 @@ export async function toBody(bytes: Buffer, contentType: string | null): Promise
   return looksLikeJson(bytes) ? parseJson(bytes).catch(() => bytes.toString('utf8')) : bytes.toString('utf8');
 }
 
-/** Without what lets somebody in, and without the way the request has come. */
+/** Without what lets someone in, and without the way the request has come. */
 export function toHeaders(headers: Headers, credentials: readonly (string | undefined)[]): Record<string, string> {
   const hidden = new Set([...HIDDEN_HEADERS, ...credentials.flatMap((name) => name?.toLowerCase() ?? [])]);
   const kept = [...headers].filter(([name]) => !hidden.has(name) && !ON_THE_WAY.test(name));
@@ -39,7 +39,7 @@ export function isShortForm(bytes: Buffer): boolean {
   return true;
 }
 
-/** What lets somebody in. */
+/** What lets someone in. */
 export const HIDDEN_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'x-auth-token'];
 
 // --- internal ---
@@ -56,7 +56,7 @@ function looksLikeJson(bytes: Buffer): boolean {
   return /^\s*[[{]/.test(bytes.subarray(0, 100).toString('latin1'));
 }
 
-/** A form whose one field is `payload`, as GitHub and Slack send some, is what stands in that. */
+/** A form whose one field is `payload`, as GitHub and Slack send some, is what is in that. */
 async function readForm(bytes: Buffer): Promise<unknown> {
   if (!isShortForm(bytes))
     throw new BoxError('payload_too_large', `The form has more than ${MOST_FIELDS} fields.`, {

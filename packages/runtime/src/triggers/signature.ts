@@ -28,7 +28,7 @@ export const Signature = z.strictObject({
     .string()
     .regex(/^[\u0020-\u007e]{0,50}$/, 'At most 50 characters of ASCII')
     .optional()
-    .describe('hmac, token: what stands before it, such as "sha256=". Default: nothing'),
+    .describe('hmac, token: what comes before it, such as "sha256=". Default: nothing'),
   timestampHeader: header
     .optional()
     .describe('hmac: the time at which it was sent, which is signed with the body as "<time>.<body>"'),

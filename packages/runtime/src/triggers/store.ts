@@ -16,11 +16,11 @@ export const TriggerMapping = z.strictObject({
   input: z
     .unknown()
     .optional()
-    .describe('Of a workflow: any JSON, in which "{{body.issue.title}}" is what stands there'),
-  message: text(20_000, 'Of an agent: what it is told. Default: the body as text'),
+    .describe('Of a workflow: any JSON, in which "{{body.issue.title}}" is replaced by the value at that place'),
+  message: text(20_000, 'Of an agent: the message to it. Default: the body as text'),
   session: text(
     1_000,
-    'Of an agent: the conversation it goes on with, such as "{{body.event.thread_ts | body.event.ts}}". Default: each stands alone',
+    'Of an agent: the conversation it goes on with, such as "{{body.event.thread_ts | body.event.ts}}". Default: each delivery begins a session of its own',
   ),
 });
 export type TriggerMapping = z.infer<typeof TriggerMapping>;
@@ -113,14 +113,14 @@ export const Trigger = z.object({
   secrets: z.int().describe('How many it takes: two while they are rotated'),
   poll: Poll.nullable().describe('What is asked for, and how often; null: it is a webhook'),
   polling: Polling.nullable().describe('How far it has come; null: it is a webhook'),
-  event: z.string().nullable().describe('Where a request says what has happened; null: as its scheme has it'),
+  event: z.string().nullable().describe('Where a request says what has happened; null: as its scheme defines it'),
   events: z.array(z.string()).nullable().describe('What it is for; null: all'),
   where: TriggerWhere.nullable().describe('What places of the request have to hold; null: whatever'),
   deduplicate: z
     .string()
     .nullable()
     .describe(
-      'Where a request says which delivery it is; null: as its scheme has it, of a poll "body.id", else by its body',
+      'Where a request says which delivery it is; null: as its scheme defines it, of a poll "body.id", else by its body',
     ),
   mapping: TriggerMapping.nullable().describe('null: a workflow gets { headers, query, body }, an agent the body'),
   lastDelivery: z.object({ id: z.string(), state, receivedAt: z.iso.datetime() }).nullable(),

@@ -33,7 +33,7 @@ export function find(path: string, scope: Scope): unknown {
   return lookUp(value, root === 'headers' ? keys.map((key) => key.toLowerCase()) : keys);
 }
 
-/** What stands there, without what objects inherit. */
+/** What is there, without what objects inherit. */
 export function lookUp(value: unknown, keys: readonly string[]): unknown {
   let at = value;
   for (const key of keys) {

@@ -25,7 +25,7 @@ export interface TriggerRows {
   readSecrets(id: string): Promise<string[]>;
   /** False: there are as many as may be. */
   create(trigger: Pick<StoredTrigger, 'id' | Changeable | 'createdBy'>, secret: string | undefined): Promise<boolean>;
-  /** As `change` says of the trigger as it is by then, which nobody else changes meanwhile. False: there is none. */
+  /** As `change` says of the trigger as it is by then, which no one else changes meanwhile. False: there is none. */
   update(id: string, change: (before: StoredTrigger) => Changed, secrets: SecretChange): Promise<boolean>;
   /** With its deliveries. False: there was none. */
   delete(id: string): Promise<boolean>;

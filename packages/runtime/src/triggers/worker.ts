@@ -47,7 +47,7 @@ export function createWorker(options: WorkerOptions): Worker {
     if (!trigger) return undefined;
     // It was disabled just now.
     if (!trigger.enabled) return untouched(delivery);
-    // It was taken so often, and nobody came to say how that ended: it may end processes.
+    // It was taken so often, and no one came to say how that ended: it may end processes.
     if (delivery.attempts > limits.tries) return { state: 'dead', problem: TAKEN_TOO_OFTEN };
     try {
       return { state: 'delivered', ...(await start(trigger, delivery)) };

@@ -20,7 +20,7 @@ const Stop = z.object({
     .describe('Where the arguments differ of a call that is the same but for them'),
 });
 
-/** Whether the newest code fits what a run has recorded, or what became of the run. */
+/** Whether the newest code fits what a run has recorded, or the outcome of the run. */
 export const RunUpgrade = z.object({
   runId: z.uuid(),
   kind: RunKind,

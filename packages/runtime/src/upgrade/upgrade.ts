@@ -28,7 +28,7 @@ export interface Upgrade {
   check(request: UpgradeRequest): Promise<UpgradePage>;
   /**
    * Gives those the newest code whose check is `safe`. The others stay as they are. Throws the same.
-   * @param begin told which runs are meant, before the first is changed
+   * @param begin called with the runs that are meant, before the first is changed
    */
   apply(request: UpgradeRequest, begin?: (runIds: string[]) => Promise<void>): Promise<UpgradePage>;
   /** It was moved, or is over: there is nothing more to do to it. */

@@ -62,7 +62,7 @@ export function createKeeper({ store, key, log }: KeeperOptions): Keeper {
     async keep(versions) {
       const wanted = versions.filter(({ codeHash }) => !refused.has(codeHash));
       const touched = await store.touch([...new Set(wanted.map(({ codeHash }) => codeHash))]);
-      // What this key does not open is refused once a run needs it: it is kept anew.
+      // What this key does not open is refused once a run needs it: it is kept again.
       const own = touched.filter((code) => openManifest(key, code, code.manifest) !== undefined);
       const kept = new Set(own.map(({ codeHash, name }) => `${codeHash} ${name}`));
       for (const version of wanted) if (!kept.has(`${version.codeHash} ${version.entry.name}`)) await keep(version);

@@ -32,7 +32,7 @@ export interface PlacedVersion {
 
 export interface Loader {
   /**
-   * Undefined: it is not kept, or is not what this box has kept, which `onRefused` is told. Throws what the journal does.
+   * Undefined: it is not kept, or is not what this box has kept, then `onRefused` is called. Throws what the journal does.
    */
   find(key: CodeKey): Promise<FoundVersion | undefined>;
   /** Whether it is kept, by a box with this key: its files are not read. */

@@ -9,8 +9,8 @@ export interface Refusals {
   has(code: CodeKey): boolean;
   whyOf(code: CodeKey): string | undefined;
   /**
-   * Looks anew at some of them, and answers the hashes of those that are executed by now: another process has kept or sealed
-   * them anew. Throws what the journal does.
+   * Looks again at some of them, and answers the hashes of those that are executed by now: another process has kept or sealed
+   * them again. Throws what the journal does.
    */
   reopened(loader: Pick<Loader, 'find'>): AsyncGenerator<string>;
 }
@@ -47,5 +47,5 @@ export function createRefusals(log: Log): Refusals {
 const MOST_REFUSED = 1_000;
 const REFUSED_MS = 60_000;
 
-/** How many are looked at anew at a time: of each all files are read. */
+/** How many are looked at again at a time: of each all files are read. */
 const REOPENED = 20;

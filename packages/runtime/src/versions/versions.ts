@@ -43,7 +43,7 @@ export interface VersionsOptions {
   catalog: Catalog;
   store: CodeStore;
   key: MasterKey;
-  /** The key before it: what was kept under that one is sealed anew. */
+  /** The key before it: what was kept under that one is sealed again. */
   previousKey?: MasterKey | undefined;
   log: Log;
   /**
@@ -231,7 +231,7 @@ function createNotKept(
   };
 }
 
-/** Between two looks for what nobody needs any more; what is served is touched then. Well below the time it is kept unasked. */
+/** Between two looks for what no one needs any more; what is served is touched then. Well below the time it is kept unasked. */
 const HOUSEKEEPING_MS = 2 * 60_000;
 const IDLE_MS = 10 * 60_000;
 

@@ -8,7 +8,7 @@ export interface KeyedRequest {
   headers: Headers;
   wire: string;
   caller: Caller;
-  /** All that makes the request another one, as JSON has it. How it is answered does not. */
+  /** All that makes the request another one, as JSON. How it is answered does not. */
   asked: unknown;
 }
 

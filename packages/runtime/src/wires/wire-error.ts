@@ -25,7 +25,7 @@ export function toRetryAfter({ retryAfter }: TurnFailure): Record<string, string
 
 // --- internal ---
 
-/** Not 409: some clients repeat that whatever is said about it, and would begin the turn anew. */
+/** Not 409: some clients repeat that whatever is said about it, and would begin the turn again. */
 const CANCELLED: TurnFailure = {
   status: ERROR_STATUS.run_cancelled,
   code: 'run_cancelled',

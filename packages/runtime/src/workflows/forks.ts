@@ -149,7 +149,7 @@ function requireHooks({ heldHooks }: ForkPlan): void {
   );
 }
 
-/** The call that is meant. One behind the last that is recorded is where the run stands. */
+/** The call that is meant. One behind the last that is recorded is where the run is. */
 async function findCall({ listCalls }: Pick<Journal, 'listCalls'>, run: RunRow, from: string): Promise<number> {
   if (/^\d{1,9}$/.test(from)) {
     const call = Number(from);

@@ -181,7 +181,7 @@ export const listQueue = operation({
 
 export const getQueued = operation({
   id: 'workflows.queued',
-  summary: 'Get what has become of a start that was queued: it waits, or it is a run',
+  summary: 'Get the outcome of a queued start: it still waits, or it is a run',
   route: 'GET /api/workflows/:name/queue/:triggerId',
   tag: 'workflows',
   kind: 'read',
@@ -242,7 +242,7 @@ export const dropQueued = operation({
   },
   async handle({ workflows }, input, { caller }) {
     requireGrant(caller, 'workflows', input.name);
-    // A start of somebody else is none to this caller.
+    // A start of someone else is none to this caller.
     await workflows.findQueued(input.name, input.triggerId, caller);
     await workflows.dequeue(input.name, input.triggerId);
     return { triggerId: input.triggerId, deleted: true as const };

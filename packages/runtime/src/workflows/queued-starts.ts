@@ -56,7 +56,7 @@ export interface QueuedReceipt {
   status: RunStatus;
 }
 
-/** Starts that wait, and what has become of them. Each throws where there is no workflow of that name. */
+/** Starts that wait, and the outcome of them. Each throws where there is no workflow of that name. */
 export interface QueuedStarts {
   /** Starts that wait for a place or a time, in the order they will begin, as far as that is known. */
   queue(

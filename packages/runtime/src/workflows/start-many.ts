@@ -30,7 +30,7 @@ const { $schema: _, ...shape } = toJSONSchema(ManyStart, { io: 'input', unrepres
 /** Documented as `ManyStart`, and read as anything: one that is not valid refuses no other. */
 export const LooseStart = z.unknown().meta(shape) as unknown as z.ZodType<ManyStart, ManyStart>;
 
-/** What became of each start of many. */
+/** The outcome of each start of many. */
 export const ManyStarted = z.object({
   started: z.int(),
   queued: z.int(),

@@ -37,16 +37,11 @@ export const START_MEMBERS = {
     .union([z.number(), z.string()])
     .optional()
     .describe('How long the run may take, in place of what its workflow says: milliseconds, or text such as "1h"'),
-  id: z
-    .string()
-    .optional()
-    .describe('What the run is called among those of its workflow; at most one unfinished run has it'),
+  id: z.string().optional().describe('Your own id for the run, within its workflow; at most one unfinished run has it'),
   onConflict: z
     .enum(ON_CONFLICT)
     .optional()
-    .describe(
-      'When a run that has not ended has the id: 409, its receipt, or the new run in its place; default reject',
-    ),
+    .describe('When an unfinished run has the id: 409, its receipt, or the new run in its place; default reject'),
   reuse: z.enum(REUSE).optional().describe('Whether a run that has ended leaves its id to another; default always'),
 };
 

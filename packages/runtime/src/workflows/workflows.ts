@@ -49,7 +49,7 @@ export interface Workflows extends QueuedStarts, RunForks, WorkflowStarts {
    * or whose session has gone on since, and for the delivery of an event from its start.
    */
   retry(runId: string, from: 'failed-step' | 'start', how?: RetryHow): Promise<StartReceipt>;
-  /** Whether that key has started it anew. */
+  /** Whether that key has started it again. */
   isRetried(runId: string, idempotencyKey: string): Promise<boolean>;
   /** The input as the workflow will get it. Throws what a start with it would. */
   check(name: string, input: unknown): Promise<unknown>;
@@ -82,14 +82,14 @@ export function createWorkflows({
   guardrails,
   log,
 }: WorkflowsOptions): Workflows {
-  /** A run that is blocked, or waits for code, and is begun anew ends as cancelled: its lock is free for the new one. */
+  /** A run that is blocked, or waits for code, and is started again ends as cancelled: its lock is free for the new one. */
   const giveUp = async (run: RunRow, from: 'failed-step' | 'start'): Promise<void> => {
     if (from !== 'start')
       throw new BoxError(
         'run_not_final',
         `The run ${run.status === 'blocked' ? 'is blocked' : 'waits for its code'}: no step of it has failed. Retry it with "from": "start", or resume it on the current code.`,
       );
-    await engine.cancel(run.runId, Object.assign(new Error('The run was begun anew.'), { code: 'run_restarted' }));
+    await engine.cancel(run.runId, Object.assign(new Error('The run was started again.'), { code: 'run_restarted' }));
   };
   const find = (name: string): LoadedWorkflow => {
     const workflow = catalog.findWorkflow(name);

@@ -12,8 +12,8 @@ const SESSION = object({
   address: nullable(string('Where it was signed in from.')),
   createdAt: string('When it was signed in.'),
   seenAt: string('When it was used last; of a command line, when it was renewed.'),
-  expiresAt: string('When it ends by itself.'),
-  isCurrent: boolean('Whether it is the one that asks.'),
+  expiresAt: string('When it expires.'),
+  isCurrent: boolean('Whether it is the one that makes this request.'),
 });
 type Session = TypeOf<typeof SESSION>;
 

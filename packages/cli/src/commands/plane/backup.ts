@@ -29,7 +29,7 @@ export const backup = defineVerb({
     return {
       data: { file, rows },
       human: ({ green }) => `${green('Backed up')} ${rows} rows: ${file}`,
-      hint: `Keep ${join(dataDir, KEY_FILE)} as well, in another place: without that key the backup opens nowhere.`,
+      hint: `Keep ${join(dataDir, KEY_FILE)} as well, in another place: without that key the backup cannot be opened.`,
     };
   },
 });

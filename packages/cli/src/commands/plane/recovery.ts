@@ -32,7 +32,7 @@ export const rotateKeys = defineVerb({
     revoke: {
       type: 'boolean',
       default: false,
-      description: 'A key has leaked: the whole set is made anew, and tokens signed before are refused.',
+      description: 'A key has leaked: replace the whole set, and refuse tokens signed before.',
     },
     'data-dir': DATA_ARG,
   },

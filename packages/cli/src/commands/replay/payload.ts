@@ -23,7 +23,7 @@ const DIFFERENCE = object(
     was: any('What was recorded with the step, or as the end of the run.'),
     is: any('What the code has by now.'),
   },
-  'Where the code does something else than the run did; null: nowhere.',
+  'The first place where the code differs from what the run recorded; null: none.',
 );
 
 const ENDED = object(
@@ -44,8 +44,8 @@ export const REPLAY_PAYLOAD = object({
     ['same', 'open', 'differs', 'stopped', 'stuck'],
     'open: the history ends before the code does; stopped: by --until. The command ends with 1 for differs and stuck.',
   ),
-  calls: array(CALL, 'The steps the code was led through, in order.'),
-  next: array(CALL, 'Where the history ends: the steps the code would do next, none of which was done.'),
+  calls: array(CALL, 'The steps that were replayed, in order.'),
+  next: array(CALL, 'Where the history ends: the steps the code would do next; none of them is executed.'),
   difference: nullable(DIFFERENCE),
   ended: nullable(ENDED),
   promoted: nullable(string('The test that was written, absolute; null: none.')),

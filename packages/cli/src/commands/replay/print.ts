@@ -56,9 +56,7 @@ function formatOutcome(
       ),
     ];
   if (outcome === 'stopped') return [`Stopped after call ${calls.at(-1)?.call}, as --until says.`];
-  return [
-    `${style.red('Stuck:')} the code waits for something that is no step of it, a promise that nothing resolves.`,
-  ];
+  return [`${style.red('Stuck:')} the code waits for something that is not a step, a promise that nothing resolves.`];
 }
 
 function formatAsked({ name, input }: ReplayedCall): string {

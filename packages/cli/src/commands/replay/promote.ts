@@ -11,9 +11,13 @@ import { writeWhole } from './write.ts';
 export function checkPromotion(file: string, { force }: { force: boolean }): string {
   const name = basename(file);
   if (/\.evals?\.[cm]?[jt]s$/.test(name))
-    throw new CliError('promote_refused', `"${name}" would be a case of an eval, which is no file: a box has it.`, {
-      suggestion: 'Make one with svc pull run <id> --promote eval, or write a vitest test: --promote <file>.test.ts',
-    });
+    throw new CliError(
+      'promote_refused',
+      `"${name}" would be a case of an eval, which is kept in a box and not in a file.`,
+      {
+        suggestion: 'Make one with svc pull run <id> --promote eval, or write a vitest test: --promote <file>.test.ts',
+      },
+    );
   if (!/\.(?:test|spec)\.[cm]?ts$/.test(name))
     throw new CliError('promote_refused', `"${name}" is no name of a test.`, {
       suggestion: 'Name it <file>.test.ts, so that vitest finds it.',

@@ -34,7 +34,7 @@ export const replayRun = defineVerb({
     promote: {
       type: 'string',
       valueHint: 'file.test.ts',
-      description: 'Write a vitest test that holds the code to this history.',
+      description: 'Write a vitest test that checks the code against this history.',
     },
     force: { type: 'boolean', description: 'With --promote: replace a file that is there.' },
     ...TARGET_ARGS,

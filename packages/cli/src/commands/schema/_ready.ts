@@ -68,7 +68,7 @@ async function findEdited(root: string): Promise<Fault[]> {
   return edited.map(({ name }) => ({
     ...NOWHERE,
     ...both('migration_changed'),
-    message: `The migration "${name}" was edited after it was applied to the dev database. A box whose database has it as it was does not start.`,
+    message: `The migration "${name}" was edited after it was applied to the dev database. A box whose database has the earlier version of it does not start.`,
     suggestion: 'Bring the file back with git, and write the change as a migration of its own.',
     file: `.svc/migrations/${name}.sql`,
     isFatal: false,

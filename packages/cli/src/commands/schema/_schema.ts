@@ -16,7 +16,7 @@ export const QUESTION = object({
     'What is gone or renamed; type: a column whose values become something else.',
   ),
   name: string('Its name, as --drop and --convert take it.'),
-  options: array(string(), 'The flags of `svc schema generate` that answer it, one of which is to be given.'),
+  options: array(string(), 'The flags of `svc schema generate` that answer it; give one of them.'),
 });
 export type QuestionDocument = TypeOf<typeof QUESTION>;
 

@@ -86,7 +86,7 @@ async function* sendAll({ client, name, key }: Asked, lines: AsyncIterable<strin
   if (sent === 0) throw usageError('There is no start in it.', FOR_EXAMPLE);
   if (refused > 0)
     throw new CliError('starts_refused', `${refused} of ${sent} starts were refused; the others were made.`, {
-      suggestion: 'Each line above says why. Send those again once that is mended.',
+      suggestion: 'Each line above says why. Send those again once that is corrected.',
       details: { sent, refused },
     });
 }

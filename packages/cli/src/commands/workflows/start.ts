@@ -48,7 +48,7 @@ export const startWorkflow = defineVerb({
     id: {
       type: 'string',
       valueHint: 'id',
-      description: 'What the run is called; at most one unfinished run of the workflow has it.',
+      description: 'Your own id for the run; at most one unfinished run of the workflow has it.',
     },
     'on-conflict': {
       type: 'enum',
@@ -137,7 +137,7 @@ function answerRun(receipt: Receipt, run: Run): Answer<Receipt & { run: Run }> {
 /** The run once it is over. A queued start has none until its turn comes. */
 async function waitForRun(client: Client, receipt: Receipt, { progress, signal }: Context): Promise<Run> {
   const isQueued = !('runId' in receipt);
-  if (isQueued) progress(`Waiting for the turn of ${receipt.workflowName}`);
+  if (isQueued) progress(`Waiting in the queue of ${receipt.workflowName}`);
   const runId = isQueued ? await waitForTurn(client, receipt, signal) : receipt.runId;
   for (let shown = ''; ;) {
     const wait = shown === '' ? '1s' : HOLD;

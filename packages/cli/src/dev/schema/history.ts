@@ -13,7 +13,7 @@ export function checkHistory(root: string, migrations: readonly ProjectMigration
   const reason = findBreak(root, migrations);
   if (reason === undefined) return;
   throw new CliError('migrations_invalid', `${reason}.`, {
-    suggestion: `Take it out of ${MIGRATIONS_FOLDER} and its journal, then write it anew: svc schema generate`,
+    suggestion: `Take it out of ${MIGRATIONS_FOLDER} and its journal, then generate it again: svc schema generate`,
   });
 }
 

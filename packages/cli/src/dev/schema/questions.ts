@@ -20,7 +20,7 @@ export type Question =
       to: string;
     };
 
-/** What stands before the name of a role. */
+/** What comes before the name of a role. */
 export const ROLE = 'role:';
 
 /** What stands between two snapshots that is not done by itself. */
@@ -80,7 +80,7 @@ function findConversions(before: TableSnapshot, after: TableSnapshot): Question[
 
 /** Whether every value the column may hold stays what it is. */
 function keepsValues(was: ColumnSnapshot, is: ColumnSnapshot): boolean {
-  // What is computed from others was not stored by anybody; what begins to be computed was.
+  // What is computed from others was not stored by anyone; what begins to be computed was.
   if (is.generated) return was.generated !== undefined;
   if (was.generated) return true;
   return typeOf(was) === typeOf(is) || isWider(was.type, is.type);

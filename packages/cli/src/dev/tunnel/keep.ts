@@ -68,8 +68,8 @@ export function formatEnd(publicUrl: string, reason: string): string {
 
 /** What a relay closes with that is not to be opened again. */
 const ENDS: Record<number, string | undefined> = {
-  4000: 'a tunnel is good for 8 hours.',
+  4000: 'a tunnel is valid for 8 hours.',
   4001: 'another `svc dev` of this agent has opened a tunnel.',
   4002: 'its agent is no longer there.',
-  4003: 'who opened it is signed out, or may not have one any more.',
+  4003: 'the person who opened it is signed out, or may not have one any more.',
 };

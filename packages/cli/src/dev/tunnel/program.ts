@@ -25,7 +25,7 @@ export async function runProgram(options: ProgramOptions): Promise<() => Promise
       const begun = performance.now();
       await hasEnded(child);
       if (signal.aborted) return;
-      // One that has run for a while begins anew.
+      // One that has run for a while starts over.
       if (performance.now() - begun > STEADY_MS) tries = 0;
       if (tries === 0) say(`The relay program "${bin}" has ended. It is started again.`);
       await sleep(backOff(tries++), undefined, { signal }).catch(() => {});

@@ -15,7 +15,7 @@ export interface ServeOptions {
 /** Answers what a relay asks over a connection: each stream is one request to the port, where the box listens for it. */
 export function serveStreams(duplex: Duplex, { port, isOpen }: ServeOptions): ServerHttp2Session {
   const session = performServerHandshake(duplex, OPTIONS);
-  // This end lets go of an idle connection long before the box does: none is found closed in the moment it is used again.
+  // This end releases an idle connection long before the box does: none is found closed in the moment it is used again.
   const agent = new Agent({ keepAlive: true, maxFreeSockets: STREAMS, timeout: IDLE_MS });
   session.on('stream', (stream, headers) => passOn(stream, headers, { port, agent, isOpen }));
   session.on('error', () => {});

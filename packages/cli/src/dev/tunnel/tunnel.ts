@@ -53,7 +53,7 @@ export function createTunnel(options: TunnelOptions): Tunnel {
     );
     const timer = setTimeout(() => {
       void close();
-      say(formatEnd(publicUrl, 'a tunnel is good for 8 hours.'));
+      say(formatEnd(publicUrl, 'a tunnel is valid for 8 hours.'));
     }, lifetimeMs);
     closing.push(() => clearTimeout(timer));
     return { publicUrl, deeplink };

@@ -1,7 +1,7 @@
 import type { Client } from '@svc/runtime/client';
 import type { Choice } from './choice.ts';
 
-/** An id that somebody has typed or pasted. */
+/** An id that someone has typed or pasted. */
 export interface TypedId {
   /** Without what stood around it. */
   id: string;
@@ -11,7 +11,7 @@ export interface TypedId {
 }
 
 /**
- * The id in a text: a whole one wherever it stands, as in an address, or the beginning of one, of 8 characters or more.
+ * The id in a text: a whole one wherever it is, as in an address, or the beginning of one, of 8 characters or more.
  * Undefined: there is none.
  */
 export function readId(text: string): TypedId | undefined {

@@ -141,5 +141,5 @@ function toNote({ isLooking, isWaiting, found, isTyped, isId }: Noted): string {
   if (isLooking && (isWaiting || found === 0)) return 'The box is asked…';
   if (!isTyped) return 'An id of a run, a session or an approval goes there too, whole or its first 8 characters.';
   if (found > 0) return '';
-  return isId ? 'Nothing has that id.' : 'Nothing is called that.';
+  return isId ? 'Nothing has that id.' : 'Nothing has that name.';
 }

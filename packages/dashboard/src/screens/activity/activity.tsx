@@ -61,13 +61,13 @@ export default function Activity() {
         ]}
         empty={
           given.length > 0 ? (
-            <Empty title="No change is like that">
+            <Empty title="No change matches">
               <Button onClick={() => change({ operation: undefined, target: undefined, actor: undefined })}>
                 Show all changes
               </Button>
             </Empty>
           ) : (
-            <Empty title="Nothing was changed yet">Whoever changes or decides something is listed here.</Empty>
+            <Empty title="Nothing was changed yet">Changes and decisions are listed here, with who made them.</Empty>
           )
         }
       />

@@ -29,7 +29,7 @@ const SOURCES = [
   ['guardrail', 'Guardrails'],
 ] as const;
 
-/** The inbox: what waits for a person, and what became of the rest. */
+/** The inbox: what waits for a person, and the outcome of the rest. */
 export default function Approvals() {
   const [{ status = '', source = '', open }, change] = useSearchState();
   const may = useMay();

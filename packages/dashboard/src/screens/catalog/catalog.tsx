@@ -46,7 +46,7 @@ export default function Catalog() {
             checked={isSystem}
             onChange={({ target }) => change({ system: target.checked ? '1' : undefined })}
           />
-          What is part of the box too
+          System entries too
         </label>
       </div>
       <List

@@ -54,7 +54,7 @@ function Detail({ collection }: { collection: CollectionDetail }) {
               label="More"
               items={[
                 { label: 'Change', onSelect: () => ask('change') },
-                { label: 'Embed anew', onSelect: () => ask('reindex') },
+                { label: 'Re-embed', onSelect: () => ask('reindex') },
                 { label: 'Delete', danger: true, onSelect: () => ask('delete') },
               ]}
             />

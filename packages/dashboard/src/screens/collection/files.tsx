@@ -6,7 +6,7 @@ import { Panel } from '../../ui/page.tsx';
 import { isOpen } from './use-files.ts';
 import type { AddedFile, FileQueue } from './use-files.ts';
 
-/** What became of each. */
+/** The outcome of each. */
 export function Files({ of: { files, clear } }: { of: FileQueue }) {
   if (files.length === 0) return null;
   const open = files.filter(isOpen).length;

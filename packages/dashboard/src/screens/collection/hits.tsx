@@ -32,7 +32,7 @@ export function Hits({ hits, onOpen }: { hits: readonly Hit[]; onOpen(document: 
 
 // --- internal ---
 
-/** Its score, that of a rerank, and where it stands in each of the two lists that were made one. */
+/** Its score, that of a rerank, and where it is in each of the two lists that were made one. */
 function whyOf({ score, vectorRank, textRank, similarity, rerankScore }: Hit): string {
   const near = similarity === null ? '' : ` (similarity ${similarity.toFixed(3)})`;
   return [

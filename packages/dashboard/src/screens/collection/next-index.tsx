@@ -6,7 +6,7 @@ import { Panel } from '../../ui/page.tsx';
 import { BAR } from '../../ui/progress.ts';
 import type { Collection } from '../knowledge/index-state.tsx';
 
-/** How far a collection is that is embedded anew, and what keeps it. */
+/** How far a collection is that is re-embedded, and what keeps it. */
 export function NextIndex({ of: { name, embedding, index } }: { of: Collection }) {
   const mayAdmin = useMay()('rag:admin');
   const again = useChange('rag.collections.reindex');
@@ -15,7 +15,7 @@ export function NextIndex({ of: { name, embedding, index } }: { of: Collection }
   const isStopped = state === 'stopped';
   return (
     <Panel
-      title={isStopped ? 'It could not be embedded anew' : 'It is being embedded anew'}
+      title={isStopped ? 'It could not be re-embedded' : 'It is being re-embedded'}
       actions={
         isStopped &&
         mayAdmin && (
@@ -26,7 +26,7 @@ export function NextIndex({ of: { name, embedding, index } }: { of: Collection }
       }
     >
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <progress aria-label="Documents embedded anew" className={BAR} max={Math.max(1, documents)} value={ready} />
+        <progress aria-label="Documents re-embedded" className={BAR} max={Math.max(1, documents)} value={ready} />
         <span role="status">
           {ready.toLocaleString('en')} of {documents.toLocaleString('en')} documents
           {failed > 0 && `, ${failed.toLocaleString('en')} failed`}

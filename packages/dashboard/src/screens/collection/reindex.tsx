@@ -6,7 +6,7 @@ import { ModelField } from '../../ui/model-field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { Collection } from '../knowledge/index-state.tsx';
 
-/** Has all documents embedded anew, under a model. */
+/** Has all documents re-embedded, under a model. */
 export function Reindex({ collection, onClose }: { collection: Collection; onClose(): void }) {
   const { name, embedding, index } = collection;
   const reindex = useChange('rag.collections.reindex');
@@ -18,14 +18,14 @@ export function Reindex({ collection, onClose }: { collection: Collection; onClo
       ...(model.trim() === '' ? {} : { model: model.trim() }),
       ...(dimension === '' ? {} : { dimension: Number(dimension) }),
     });
-    toast(`${name} is being embedded anew.`);
+    toast(`${name} is being re-embedded.`);
     onClose();
   };
   return (
-    <FormDialog title={`Embed ${name} anew`} verb="Embed" onSubmit={submit} onClose={onClose}>
+    <FormDialog title={`Re-embed ${name}`} verb="Embed" onSubmit={submit} onClose={onClose}>
       <p>
-        All documents are cut as the collection says by now, and embedded. Searches are answered as before until the
-        last one is done, and by the new vectors from then on.
+        All documents are cut with the current settings of the collection, and embedded. Searches are answered as before
+        until the last one is done, and by the new vectors from then on.
       </p>
       {index.next && (
         <p className="text-warn wrap-anywhere">
@@ -38,7 +38,7 @@ export function Reindex({ collection, onClose }: { collection: Collection; onClo
         value={model}
         onChange={setModel}
       />
-      <Field label="Numbers of a vector" hint="Default: as the model gives">
+      <Field label="Dimensions of a vector" hint="Default: as the model gives">
         {(parts) => (
           <Input
             {...parts}

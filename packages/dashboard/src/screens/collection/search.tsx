@@ -101,7 +101,7 @@ export function Search({ name }: { name: string }) {
 
 // --- internal ---
 
-/** What came of the second look at what was found. */
+/** The outcome of the second look at what was found. */
 function Reranked({ of: rerank }: { of: OperationOutput<'rag.search'>['rerank'] | undefined }) {
   if (!rerank) return null;
   return (

@@ -18,7 +18,7 @@ import { Refused } from '../../ui/refused.tsx';
 
 type ConfigValue = OperationOutput<'config.get'>;
 
-/** One key: its value is written by its schema, and nobody's change in between is lost. */
+/** One key: its value is written by its schema, and no one's change in between is lost. */
 export function ConfigKey({ name, onClose }: { name: string; onClose(): void }) {
   const value = useCall('config.get', { key: name });
   return (
@@ -39,7 +39,7 @@ function Editor({ value, onClose }: { value: ConfigValue; onClose(): void }) {
   const [form, dispatch] = useSchemaForm(type, value.value);
   const [isJson, setJson] = useState(!hasFields(type));
   const [issues, setIssues] = useState(NO_ISSUES);
-  // What is set is what somebody has looked at: the revision that the form began with, or was told of since.
+  // What is set is what someone has looked at: the revision that the form began with, or has been notified of since.
   const [seen, setSeen] = useState(revision);
   const set = useChange('config.set');
   const unset = useChange('config.delete');

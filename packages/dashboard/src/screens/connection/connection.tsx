@@ -111,8 +111,8 @@ function DeleteThis({ connection, onClose }: { connection: ConnectionDetail; onC
       It goes with {whose}
       {usedBy.length > 0 && `; ${usedBy.map(({ name }) => name).join(', ')} can call through it no more`}.{' '}
       {revocationUrl === null
-        ? 'Take back at the service what it has granted.'
-        : `${title} is asked to take back what it has granted.`}
+        ? 'Revoke at the service what it has granted.'
+        : `${title} is asked to revoke what it has granted.`}
     </Delete>
   );
 }

@@ -35,7 +35,7 @@ export function CredentialForm({
       onClose={onClose}
     >
       <p className="text-muted">
-        It is kept sealed, and shown to nobody. What is set takes the place of what was there.
+        It is stored encrypted, and never shown. What is set takes the place of what was there.
       </p>
       {FIELDS[auth].map((name) => (
         <Part key={name} name={name} value={values[name] ?? ''} onChange={change} />

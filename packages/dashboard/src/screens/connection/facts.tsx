@@ -33,17 +33,17 @@ export function Facts({ connection }: { connection: Connection }) {
         </Fact>
       )}
       {authorizationUrl !== null && (
-        <Fact title="Where a person signs in">
+        <Fact title="Where a person signs in (authorization endpoint)">
           <Code>{authorizationUrl}</Code>
         </Fact>
       )}
       {tokenUrl !== null && (
-        <Fact title="Where tokens come from">
+        <Fact title="Token endpoint">
           <Code>{tokenUrl}</Code>
         </Fact>
       )}
       {revocationUrl !== null && (
-        <Fact title="Where they are taken back">
+        <Fact title="Revocation endpoint">
           <Code>{revocationUrl}</Code>
         </Fact>
       )}

@@ -3,7 +3,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { toDuration } from '../../ui/time.tsx';
 
-/** What came of calling the service once. */
+/** The outcome of calling the service once. */
 export function Tested({ of: { ok, message, status, durationMs } }: { of: OperationOutput<'connections.test'> }) {
   const [tone, verdict] = !ok ? (['bad', 'does not work'] as const) : status === null ? UNTRIED : WORKS;
   return (

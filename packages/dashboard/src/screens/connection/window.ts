@@ -10,7 +10,7 @@ export function openWindow(): Window | undefined {
 
 /**
  * Says when the person may have come back: the window is closed, or this page is looked at again; and now and then. Of a service
- * whose pages let go of who has opened them nothing else is known: its window looks closed at once, and closes nowhere.
+ * whose pages cut off their opener nothing else is known: its window looks closed at once, and closes nowhere.
  */
 export function useReturn(isAway: boolean, opened: Window | undefined, onReturn: () => void): void {
   useEffect(() => {

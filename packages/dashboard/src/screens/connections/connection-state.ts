@@ -32,5 +32,5 @@ export function nextOf({ auth, per, state, users }: Connection): string {
   if (state === 'revoked')
     return auth === 'oauth2' ? 'The service no longer takes it: sign in again.' : 'The service no longer takes it.';
   if (per === 'box') return 'Agents and workflows can call through it.';
-  return `Each end user signs in with an account of their own; ${users === 0 ? 'nobody has' : `${users} have`}.`;
+  return `Each end user signs in with an account of their own; ${users === 0 ? 'no one has' : `${users} have`}.`;
 }

@@ -13,11 +13,13 @@ export function OAuthFields({ provider, draft, onChange }: FieldsProps) {
   return (
     <>
       {needed.includes('authorizationUrl') && (
-        <Address label="Where a person signs in" name="authorizationUrl" {...{ draft, onChange }} />
+        <Address
+          label="Where a person signs in (authorization endpoint)"
+          name="authorizationUrl"
+          {...{ draft, onChange }}
+        />
       )}
-      {needed.includes('tokenUrl') && (
-        <Address label="Where tokens come from" name="tokenUrl" {...{ draft, onChange }} />
-      )}
+      {needed.includes('tokenUrl') && <Address label="Token endpoint" name="tokenUrl" {...{ draft, onChange }} />}
       <Field label="Client id" hint="Of the app that is registered at the service; its secret is given afterwards">
         {(parts) => (
           <Input {...parts} value={clientId} onChange={({ target }) => onChange({ clientId: target.value })} />
@@ -100,14 +102,14 @@ export function MoreFields({ provider, draft, onChange }: FieldsProps) {
           </>
         )}
         {isOAuth(auth) && (
-          <Field label="How the client says who it is">
+          <Field label="Client authentication">
             {(parts) => (
               <Select
                 {...parts}
                 value={tokenAuth}
                 onChange={({ target }) => onChange({ tokenAuth: target.value as Draft['tokenAuth'] })}
                 options={[
-                  ['', 'As the service has it'],
+                  ['', 'As the service expects it'],
                   ['basic', 'In a header'],
                   ['post', 'In the body'],
                   ['none', 'Not at all: it has no secret'],
@@ -139,7 +141,7 @@ const ADDRESSES = [
   ['baseUrl', 'Another address of its API'],
   ['authorizationUrl', 'Another sign-in page'],
   ['tokenUrl', 'Another address of tokens'],
-  ['revocationUrl', 'Where tokens are taken back'],
+  ['revocationUrl', 'Revocation endpoint'],
 ] as const;
 
 interface AddressProps {

@@ -15,7 +15,7 @@ export function toObject(names: readonly string[], values: readonly unknown[]): 
 
 /**
  * As `copy … to … csv header` of Postgres writes it: a null is nothing at all, an empty text is `""`, and lines end with
- * CRLF, as RFC 4180 has it.
+ * CRLF, as RFC 4180 defines it.
  */
 export function toCsv(columns: readonly { name: string }[], rows: readonly (readonly unknown[])[]): string {
   const lines = [columns.map(({ name }) => toCsvField(name)), ...rows.map((row) => row.map(toCsvField))];

@@ -1,7 +1,7 @@
 import type { BoxContext } from '../../app/box.ts';
 
 export interface Kept {
-  /** What stands in the editor. */
+  /** What is in the editor. */
   statement: string;
   /** What was run, the newest first. */
   history: readonly string[];

@@ -6,7 +6,7 @@ export interface QueryFailureProps {
   error: unknown;
   /** What was run. */
   statement: string;
-  /** What stands in the editor. */
+  /** What is in the editor. */
   current: string;
   onSelect(from: number, to: number): void;
 }

@@ -94,7 +94,7 @@ function useRows(input: OperationInput<'database.rows'>) {
 }
 
 function Nothing({ isNarrow }: { isNarrow: boolean }) {
-  if (isNarrow) return <Empty title="No row is like that">Take a condition away.</Empty>;
+  if (isNarrow) return <Empty title="No row matches">Take a condition away.</Empty>;
   return (
     <Empty title="There is no row yet">
       Code of the project writes them, with <code>svc.db</code>. They are shown when the table is opened again.

@@ -32,7 +32,7 @@ export function Compare({ run: { id, suiteId, createdAt } }: { run: EvalRun }) {
         const other =
           others.find((one) => one.id === search['with']) ?? others.find((one) => one.createdAt < createdAt);
         if (others.length === 0)
-          return <Empty title="There is nothing to compare it with">Launch the suite once more.</Empty>;
+          return <Empty title="There is nothing to compare it with">Launch the suite again.</Empty>;
         return (
           <>
             <div className="mb-3 max-w-96">

@@ -62,7 +62,7 @@ export function CaseForm({ of, onClose }: { of?: Case | undefined; onClose(): vo
       <Refused of={names} what="The names of agents and workflows" />
       <Field
         label={isMessage ? 'Message' : 'Input'}
-        hint={isMessage ? 'What it is told' : draft.kind === 'agent' ? '{"message", "before"} as JSON' : 'JSON'}
+        hint={isMessage ? 'What the user says' : draft.kind === 'agent' ? '{"message", "before"} as JSON' : 'JSON'}
       >
         {(parts) => (
           <Textarea
@@ -75,7 +75,7 @@ export function CaseForm({ of, onClose }: { of?: Case | undefined; onClose(): vo
       </Field>
       {draft.kind === 'agent' && (
         <Checkbox value={draft.isInputJson} onChange={(isInputJson) => change({ isInputJson })}>
-          As JSON, with what was said before it
+          As JSON, with the messages before it
         </Checkbox>
       )}
       <Field label="Is expected">

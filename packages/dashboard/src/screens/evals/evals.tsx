@@ -18,7 +18,7 @@ import { toScore, Verdict } from './verdict.tsx';
 
 type Suite = OperationOutput<'evals.suites.list'>['items'][number];
 
-/** The suites with what came of them last, all cases, and all runs. */
+/** The suites with the outcome of their last run, all cases, and all runs. */
 export default function Evals() {
   const mayWrite = useMay()('evals:write');
   const [{ tab = 'suites' }, change] = useSearchState();

@@ -3,7 +3,7 @@ import { Badge, Status } from '../../ui/badge.tsx';
 
 export type EvalRun = OperationOutput<'evals.runs.list'>['items'][number];
 
-/** Whether a run has reached its gates; until then, and where it did not get there, how it stands. */
+/** Whether a run has reached its gates; until then, and where it did not get there, its state. */
 export function Verdict({ run: { status, passed } }: { run: Pick<EvalRun, 'status' | 'passed'> }) {
   if (status !== 'completed' || passed === null) return <Status value={status} />;
   return <Badge tone={passed ? 'good' : 'bad'}>{passed ? 'passed' : 'below its gates'}</Badge>;

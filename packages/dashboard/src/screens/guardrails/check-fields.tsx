@@ -46,7 +46,11 @@ function OfKind({ check, onChange }: CheckFieldsProps) {
   if (kind === 'regex') return <Pattern check={check} onChange={onChange} />;
   if (kind === 'length') return <Length check={check} onChange={onChange} />;
   if (kind === 'injection')
-    return <p className="text-xs text-muted">Text of others that gives the model orders, as in results of tools.</p>;
+    return (
+      <p className="text-xs text-muted">
+        Text from outside that gives the model orders (prompt injection), as in results of tools.
+      </p>
+    );
   if (kind === 'model') return <Model check={check} onChange={onChange} />;
   const fields = { check, onChange, rows: 6 };
   if (kind === 'schema') return <Lines {...fields} member="schema" label="JSON Schema" />;
@@ -81,10 +85,10 @@ function Words({ check, onChange }: CheckFieldsProps) {
     <>
       <Lines check={check} onChange={onChange} member="words" label="Words" hint="One a line" rows={5} />
       <Checkbox value={check.ignoreCase} onChange={(ignoreCase) => onChange({ ignoreCase })}>
-        Capital letters or not
+        Ignore case
       </Checkbox>
       <Checkbox value={check.wholeWord} onChange={(wholeWord) => onChange({ wholeWord })}>
-        Not as a part of a longer word
+        Whole words only
       </Checkbox>
     </>
   );
@@ -131,7 +135,7 @@ function Pattern({ check, onChange }: CheckFieldsProps) {
         )}
       </Field>
       <Checkbox value={check.ignoreCase} onChange={(ignoreCase) => onChange({ ignoreCase })}>
-        Capital letters or not
+        Ignore case
       </Checkbox>
     </>
   );

@@ -48,7 +48,7 @@ export function useOrder(rules: readonly Rule[]) {
   };
   const drag = (rule: Rule, event: PointerEvent<HTMLElement>) =>
     setDragged({ id: rule.id, name: rule.name, to: placeAt(rule, event) });
-  // Where it is let go of: what has moved it there may not be shown yet.
+  // Where it is released: what has moved it there may not be shown yet.
   const drop = (rule: Rule, event: PointerEvent<HTMLElement>) => {
     if (dragged?.id === rule.id) moveTo(rule, placeAt(rule, event));
     setDragged(undefined);

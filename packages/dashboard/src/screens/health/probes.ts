@@ -8,7 +8,7 @@ export interface Probes {
 }
 
 /**
- * What the box says of each subsystem; a box that is not ready answers it too. No event tells of it: it is asked at each
+ * What the box says of each subsystem; a box that is not ready answers it too. No event announces it: it is asked at each
  * visit, when the stream of events is back, and when a person asks again.
  */
 export function useProbes() {

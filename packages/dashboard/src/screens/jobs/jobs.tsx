@@ -160,7 +160,7 @@ function DeleteThis({ id, onClose }: { id: string; onClose(): void }) {
   const remove = useChange('jobs.delete');
   return (
     <Delete name={id} onDelete={() => remove.mutateAsync({ id })} onClose={onClose}>
-      It does not fire again. Code can make it anew.
+      It does not fire again. Code can create it again.
     </Delete>
   );
 }

@@ -175,7 +175,7 @@ function Rotate({ apiKey: { id, name }, onMade, onClose }: RotateProps) {
       onClose={onClose}
       onConfirm={async () => onMade(await rotate.mutateAsync({ id }))}
     >
-      A key is made in its place, with the same grants. The old one is good for 24 hours yet.
+      A key is made in its place, with the same grants. The old one stays valid for 24 hours.
     </Confirm>
   );
 }

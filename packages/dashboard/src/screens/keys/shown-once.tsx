@@ -2,7 +2,7 @@ import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 
-/** What a key is given, and nobody sees again. */
+/** What a key is given, and no one sees again. */
 export interface KeyValue {
   name: string;
   value: string;

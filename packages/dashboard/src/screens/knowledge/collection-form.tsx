@@ -72,7 +72,7 @@ export function CollectionForm({ collection, onClose }: { collection?: Collectio
             onChange={setModel}
           />
           <Count
-            label="Numbers of a vector"
+            label="Dimensions of a vector"
             hint="Default: as the model gives"
             value={dimension}
             onChange={setDimension}
@@ -90,9 +90,9 @@ export function CollectionForm({ collection, onClose }: { collection?: Collectio
         <Count label="Tokens repeated" hint="Of the chunk before. Default: 60" value={overlap} onChange={setOverlap} />
       </div>
       <Checkbox value={isMarkdown} onChange={setMarkdown}>
-        Headings of Markdown part chunks
+        Split chunks at Markdown headings
       </Checkbox>
-      {collection && <p className="text-xs text-muted">Documents are cut so that are added from now on.</p>}
+      {collection && <p className="text-xs text-muted">This applies to documents that are added from now on.</p>}
     </FormDialog>
   );
 }

@@ -59,7 +59,7 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
   let lastEventId: string | undefined;
   let isAsking = false;
 
-  const tell = (error?: unknown, isRetrying = false): void =>
+  const report = (error?: unknown, isRetrying = false): void =>
     show({ lines: [...held], isLoading: false, error, isRetrying, isCut, hasGap, hasOlder: cursor !== null && !isCut });
   const add = (line: LogLine): void => {
     // The first page and the stream may both have it.
@@ -83,7 +83,7 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
     const showNow = (error?: unknown, isRetrying?: boolean): void => {
       clearTimeout(timer);
       timer = undefined;
-      if (!signal.aborted) tell(error, isRetrying);
+      if (!signal.aborted) report(error, isRetrying);
     };
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
     while (!signal.aborted) {
@@ -120,8 +120,8 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
     look() {
       const ending = new AbortController();
       void load(ending.signal).then(
-        () => ending.signal.aborted || tell(),
-        (error: unknown) => ending.signal.aborted || tell(error),
+        () => ending.signal.aborted || report(),
+        (error: unknown) => ending.signal.aborted || report(error),
       );
       return () => ending.abort();
     },
@@ -132,9 +132,9 @@ export function followLines(source: LinesSource, show: (lines: Lines) => void, t
         const { items, nextCursor } = await source.page(cursor, new AbortController().signal);
         held = [...items.toReversed(), ...held];
         cursor = held.length < times.most ? nextCursor : null;
-        tell();
+        report();
       } catch (error) {
-        tell(error);
+        report(error);
       } finally {
         isAsking = false;
       }

@@ -67,10 +67,10 @@ export default function Logs() {
         {...lines}
         empty={
           isNarrow ? (
-            <Empty title="No record is like that">Change or clear the filters.</Empty>
+            <Empty title="No record matches">Change or clear the filters.</Empty>
           ) : (
             <Empty title="Nothing was logged yet">
-              What code says with <code>svc.log</code>, and what the box says of it, appears here by itself.
+              What code logs with <code>svc.log</code>, and what the box logs, appears here by itself.
             </Empty>
           )
         }

@@ -24,7 +24,7 @@ export function Invites() {
           {({ items }) =>
             items.length === 0 ? (
               <p className="text-muted">
-                Nobody is invited who has not come. <i>Invite someone</i> makes a link for somebody.
+                There are no open invites. <i>Invite someone</i> makes a link for a person.
               </p>
             ) : (
               <Table
@@ -42,10 +42,10 @@ export function Invites() {
                       <Button
                         small
                         look="danger"
-                        aria-label={`Take back the invite of ${invite.email}`}
+                        aria-label={`Revoke the invite of ${invite.email}`}
                         onClick={() => ask('revoke', invite.id)}
                       >
-                        Take back
+                        Revoke
                       </Button>
                     ),
                   },
@@ -57,16 +57,16 @@ export function Invites() {
       </Panel>
       {taken && (
         <Confirm
-          title="Take back this invite?"
-          verb="Take back"
+          title="Revoke this invite?"
+          verb="Revoke"
           danger
           onClose={close}
           onConfirm={async () => {
             await revoke.mutateAsync({ method: 'DELETE', path: `/orgs/${organization}/invites/${taken.id}` });
-            toast('The invite is taken back.');
+            toast('The invite is revoked.');
           }}
         >
-          The link that <bdi>{taken.email}</bdi> was sent is good no more.
+          The link that <bdi>{taken.email}</bdi> was sent is no longer valid.
         </Confirm>
       )}
     </div>

@@ -24,8 +24,8 @@ export function Forget({ filter, onClose }: ForgetProps) {
     >
       <p className="wrap-anywhere">
         {agent === undefined ? 'Every agent forgets' : <>The agent {agent} forgets</>} all turns of{' '}
-        {client === undefined ? 'whoever is called so at any client' : <>that user of {client}</>}, also those that are
-        not shown yet. The sessions stay. It cannot be undone.
+        {client === undefined ? 'the users of that name at any client' : <>that user of {client}</>}, also those that
+        are not shown yet. The sessions stay. It cannot be undone.
       </p>
     </Confirm>
   );

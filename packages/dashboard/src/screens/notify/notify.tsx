@@ -32,8 +32,9 @@ export default function Notify() {
       <Answer of={receivers} rows={2}>
         {({ items }) =>
           items.length === 0 ? (
-            <Empty title="Nobody is notified">
-              Name who is told of runs that fail, wait or end under <code>notify</code> in <code>svc.config.ts</code>.
+            <Empty title="No one is notified">
+              Name who is notified of runs that fail, wait or end under <code>notify</code> in{' '}
+              <code>svc.config.ts</code>.
             </Empty>
           ) : (
             <>
@@ -100,6 +101,6 @@ const COLUMNS: readonly Column<Receiver>[] = [
     ),
   },
   { title: 'Waiting', end: true, cell: ({ pending }) => pending },
-  { title: 'Told of', wide: true, cell: ({ events }) => <code className="text-xs">{events.join(', ')}</code> },
+  { title: 'Events', wide: true, cell: ({ events }) => <code className="text-xs">{events.join(', ')}</code> },
   { title: 'Workflows', wide: true, cell: ({ workflows }) => <bdi>{workflows?.join(', ') ?? 'all'}</bdi> },
 ];

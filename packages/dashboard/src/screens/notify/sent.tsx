@@ -13,14 +13,14 @@ import { toast, toastFailure } from '../../ui/toast.tsx';
 
 type Delivery = OperationOutput<'notify.deliveries'>['items'][number];
 
-/** Each message with what came of it; one that is over can be sent once more. */
+/** Each message with the outcome of it; one that is over can be sent once more. */
 export function Sent({ deliveries }: { deliveries: Listed<Delivery> }) {
   const mayWrite = useMay()('settings:write');
   const redeliver = useChange('notify.redeliver');
   const send = async (id: string): Promise<void> => {
     try {
       await redeliver.mutateAsync({ id });
-      toast('It is sent once more.');
+      toast('It is sent again.');
     } catch (error) {
       toastFailure(error);
     }
@@ -33,7 +33,7 @@ export function Sent({ deliveries }: { deliveries: Listed<Delivery> }) {
       state !== 'pending' && (
         <Button
           small
-          aria-label={`Send ${type} ${deliveryId.slice(-8)} once more`}
+          aria-label={`Send ${type} ${deliveryId.slice(-8)} again`}
           busy={redeliver.isPending && redeliver.variables.id === deliveryId}
           disabled={redeliver.isPending}
           onClick={() => void send(deliveryId)}
@@ -48,7 +48,7 @@ export function Sent({ deliveries }: { deliveries: Listed<Delivery> }) {
       label="Sent"
       keyOf={({ deliveryId }) => deliveryId}
       columns={mayWrite ? [...COLUMNS, actions] : COLUMNS}
-      empty={<Empty title="Nothing was sent">A message is sent when a run stops that a receiver is told of.</Empty>}
+      empty={<Empty title="Nothing was sent">A message is sent when a run stops that a receiver is notified of.</Empty>}
     />
   );
 }

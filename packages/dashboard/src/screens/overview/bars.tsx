@@ -4,7 +4,7 @@ export interface BarsProps {
   bars: readonly { start: number; title?: string; parts: readonly [number, number] }[];
   /** What the parts are; one word where there is no second part. */
   words: readonly [string, string?];
-  /** What stands at the left and at the right of it. Default: the last 24 hours. */
+  /** What is at the left and at the right of it. Default: the last 24 hours. */
   ends?: readonly [string, string];
   /** What the second part is: what went wrong, or just another amount. Default: what went wrong. */
   second?: keyof typeof FILLS;

@@ -33,7 +33,7 @@ export interface ConversationProps {
   /** Something is said in it for the first time here. */
   onBegin(): void;
   onBranch(beginning: Beginning): void;
-  /** What stands above it. */
+  /** What is above it. */
   children: ReactNode;
 }
 

@@ -11,7 +11,7 @@ export interface Draft {
   text: string;
   /** The version it is made of: the one it began with, or that was looked at since. */
   base: Base;
-  /** Somebody else has made another one meanwhile, of which the person has not said anything yet. */
+  /** Someone else has made another one meanwhile, of which the person has not said anything yet. */
   isBehind: boolean;
   write(text: string): void;
   /** The newest version is taken as its base; `text`: in place of what was written. */
@@ -20,7 +20,7 @@ export interface Draft {
 
 /**
  * What a person writes of a prompt: it stays when a newer version comes, when another tab or screen is opened, and when the
- * page is loaded anew. It is gone with the window.
+ * page is reloaded. It is gone with the window.
  */
 export function useDraft(id: string, latest: Base): Draft {
   const key = keyOf(useBox(), id);

@@ -13,7 +13,7 @@ import { Numbered } from './numbered.tsx';
 import { toTrial } from './tried.ts';
 import { listVariables } from './variables.ts';
 
-/** The latest text, of which another version is made, never over one that somebody else has made meanwhile. */
+/** The latest text, of which another version is made, never over one that someone else has made meanwhile. */
 export function Editor({ prompt }: { prompt: OperationOutput<'prompts.get'> }) {
   const { id, latest, publishedVersion, latestVersion } = prompt;
   const { text, base, isBehind, write, accept } = useDraft(id, latest);

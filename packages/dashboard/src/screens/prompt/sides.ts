@@ -16,7 +16,7 @@ export interface SidePair {
   isSame: boolean;
 }
 
-/** What was removed stands beside what was added in its place. */
+/** What was removed is beside what was added in its place. */
 export function toSides({ fromLine, toLine, lines }: Hunk): SidePair[] {
   const pairs: SidePair[] = [];
   let removed: string[] = [];

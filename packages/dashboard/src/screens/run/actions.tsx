@@ -16,7 +16,7 @@ import { toCaseLine, toTestLine } from './lines.ts';
 
 type Run = OperationOutput<'runs.get'>;
 
-/** What may be done with a run as it stands, by whoever may. */
+/** What may be done with a run in its present state, by callers who may. */
 export function RunActions({ run }: { run: Run }) {
   const may = useMay();
   const { client } = useBox();
@@ -156,7 +156,7 @@ function DeleteThis({ run: { runId, name }, onClose }: AskedProps) {
       onDelete={() => remove.mutateAsync({ id: runId })}
       onClose={onClose}
     >
-      Its steps go with it. This is not undone.
+      Its steps go with it. This cannot be undone.
     </Delete>
   );
 }

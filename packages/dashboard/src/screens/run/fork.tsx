@@ -45,7 +45,7 @@ export function ForkDialog({ run, from, value, onClose }: ForkProps) {
       if (receipt.status === 'started') await goOn(`/runs/${receipt.runId}`);
       else onClose();
     } catch (error) {
-      // What is shown next is how it stands.
+      // What is shown next is its present state.
       void preview.refetch();
       throw error;
     }

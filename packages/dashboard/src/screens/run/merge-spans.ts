@@ -16,7 +16,7 @@ export function mergeSpans(known: readonly Span[], changed: readonly Span[]): Sp
 
 // --- internal ---
 
-/** Which call started a child run is told with that call. */
+/** Which call started a child run is reported with that call. */
 function withParent(next: Span, known: Span): Span {
   const isUntold = next.kind === 'run' && next.parentId !== null && !next.parentId.includes(':');
   return isUntold && known.parentId !== null ? { ...next, parentId: known.parentId } : next;

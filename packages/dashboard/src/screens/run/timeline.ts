@@ -2,7 +2,7 @@ import type { OperationOutput } from '@svc/runtime/client';
 
 export type Span = OperationOutput<'runs.timeline'>['items'][number];
 
-/** A span where it stands in the tree. */
+/** A span where it is in the tree. */
 export interface Row {
   span: Span;
   depth: number;

@@ -11,7 +11,7 @@ export function Webhooks({ id }: { id: string }) {
   const webhooks = useList('runs.webhooks', { id });
   return (
     <>
-      <p className="mb-2 text-muted">Whoever has an address goes on with the run, without another credential.</p>
+      <p className="mb-2 text-muted">Anyone who has an address can resume the run, without another credential.</p>
       <List
         of={webhooks}
         label="Webhook addresses"

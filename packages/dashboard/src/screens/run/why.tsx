@@ -4,7 +4,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 
-/** Why a run stands where it stands, as the box explains it. */
+/** The state of a run and why, as the box explains it. */
 export function WhyPanel({ id }: { id: string }) {
   const why = useCall('runs.why', { id });
   return (

@@ -30,7 +30,7 @@ const WAYS = {
     permission: 'runs:retry',
     statuses: ['failed', 'cancelled'],
     verb: 'Retry',
-    done: 'started anew',
+    done: 'retried',
     danger: false,
     which: 'that have failed or were cancelled',
     note: 'Each goes on from the step that failed, as a new run. One that was retried so before is not started twice.',
@@ -43,7 +43,7 @@ const WAYS = {
     done: 'deleted',
     danger: true,
     which: 'that are over',
-    note: 'Their steps go with them. This is not undone.',
+    note: 'Their steps go with them. This cannot be undone.',
   },
 } as const;
 type Way = keyof typeof WAYS;

@@ -52,7 +52,7 @@ export function Found({ filter, columns }: FoundProps) {
 
 // --- internal ---
 
-/** Not under the id of its operation: events of the box do not have everything looked through anew. */
+/** Not under the id of its operation: events of the box do not have everything looked through again. */
 function useFound(filter: FoundProps['filter']) {
   const { client } = useBox();
   return useInfiniteQuery({

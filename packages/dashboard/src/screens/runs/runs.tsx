@@ -84,7 +84,7 @@ function Listed({
 
 const STATUSES = ['queued', 'running', 'waiting', 'blocked', 'completed', 'failed', 'cancelled'];
 const TRIGGERS = ['api', 'chat', 'schedule', 'trigger', 'workflow', 'retry', 'fork', 'rewind', 'eval', 'copilot'];
-/** What the box is asked for as it stands in the address. */
+/** What the box is asked for, as the address has it. */
 const NAMED = [
   'name',
   'status',
@@ -135,7 +135,7 @@ function Filters({ search, onChange }: { search: Search; onChange(change: Search
 }
 
 function Nothing({ isNarrow }: { isNarrow: boolean }) {
-  if (isNarrow) return <Empty title="No run is like that">Change or clear the filters.</Empty>;
+  if (isNarrow) return <Empty title="No run matches">Change or clear the filters.</Empty>;
   return (
     <Empty title="Nothing has run yet">
       Start a workflow under <Link to="/workflows">Workflows</Link>, or from a terminal:{' '}

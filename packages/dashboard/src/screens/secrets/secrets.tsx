@@ -59,7 +59,7 @@ export default function Secrets() {
         ]}
         empty={
           <Empty title="There is no secret yet">
-            Code reads one with <code>svc.secrets.get</code>. Its value is kept sealed, and shown to nobody.
+            Code reads one with <code>svc.secrets.get</code>. Its value is stored encrypted, and never shown.
           </Empty>
         }
       />
@@ -97,7 +97,7 @@ function Write({ name: known, onClose }: { name?: string; onClose(): void }) {
         </Field>
       )}
       {known !== undefined && <LastRead name={known} />}
-      <Field label="Value" hint={describeSecret('Shown to nobody, here or once it is set', wasLeft)}>
+      <Field label="Value" hint={describeSecret('Never shown, here or once it is set', wasLeft)}>
         {(parts) => <SecretArea {...parts} rows={4} value={value} onChange={({ target }) => write(target.value)} />}
       </Field>
     </FormDialog>
@@ -134,7 +134,7 @@ function DeleteThis({ name, onClose }: { name: string; onClose(): void }) {
   const remove = useChange('secrets.delete');
   return (
     <Delete name={name} onDelete={() => remove.mutateAsync({ name })} onClose={onClose}>
-      Code that reads it fails from then on, and its value is not to be had again.
+      Code that reads it fails from then on, and its value cannot be recovered.
     </Delete>
   );
 }

@@ -26,7 +26,7 @@ type Shown = OperationOutput<'sessions.get'>;
 export default function Session() {
   const { id = '' } = usePathParams();
   const [{ tab = 'conversation' }, change] = useSearchState();
-  // What is being deleted is not read anew.
+  // What is being deleted is not read again.
   const [isLeaving, setLeaving] = useState(false);
   const session = useCall('sessions.get', { id }, { enabled: !isLeaving });
   return (

@@ -7,7 +7,7 @@ import { toast } from '../../ui/toast.tsx';
 import { BROWSER_ROOMS } from './browser.ts';
 import type { BrowserSettings } from './browser.ts';
 
-/** Sets where the browser is, and what it knows the box by. What stands in an address is not shown, so none is filled in. */
+/** Sets where the browser is, and what it knows the box by. What is in an address is not shown, so none is filled in. */
 export function BrowserAddress({ settings: { url, header, prefix } }: { settings: BrowserSettings }) {
   const set = useChange('browser.set', BROWSER_ROOMS);
   const [draft, setDraft] = useState<Draft>(EMPTY);
@@ -38,7 +38,7 @@ export function BrowserAddress({ settings: { url, header, prefix } }: { settings
     >
       <Field
         label="Address"
-        hint={`The debugging endpoint (CDP) of a Chromium; {key} in its path or query stands for the key. ${url === null ? '' : 'Empty: as it is. Another one loses the key of this one.'}`}
+        hint={`The debugging endpoint (CDP) of a Chromium; {key} in its path or query is replaced by the key. ${url === null ? '' : 'Empty: as it is. Another one loses the key of this one.'}`}
       >
         {(parts) => (
           <Input
@@ -50,7 +50,7 @@ export function BrowserAddress({ settings: { url, header, prefix } }: { settings
           />
         )}
       </Field>
-      <Field label="Key of the browser" hint="Empty for one that asks for none; kept sealed, shown to nobody">
+      <Field label="Key of the browser" hint="Empty for one that asks for none; stored encrypted, never shown">
         {(parts) => (
           <SecretInput {...parts} value={draft.apiKey} onChange={({ target }) => change({ apiKey: target.value })} />
         )}

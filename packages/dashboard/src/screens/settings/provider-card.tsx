@@ -109,7 +109,7 @@ function Write({ baseUrl }: { baseUrl: string | null }) {
       </Field>
       <Field
         label="Key"
-        hint={describeSecret('Empty for a gateway that takes none; kept sealed, shown to nobody', wasLeft)}
+        hint={describeSecret('Empty for a gateway that takes none; stored encrypted, never shown', wasLeft)}
       >
         {(parts) => <SecretInput {...parts} value={key} onChange={({ target }) => setKey(target.value)} />}
       </Field>

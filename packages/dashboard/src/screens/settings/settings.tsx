@@ -33,7 +33,7 @@ export default function Settings() {
               otherwise="as long as svc.config.ts says"
             />
             <DaysCard
-              title="A key that is made without an end is good for"
+              title="A key that is created without an expiry is valid for"
               operation="settings.key_expiry"
               days={detail.keyDays}
               otherwise="ever"

@@ -20,7 +20,7 @@ export function DeleteObject({ objectKey: key, onClose }: { objectKey: string; o
         toast(`${nameOf(key)} is deleted.`);
       }}
     >
-      <code className="wrap-anywhere">{key}</code> is not to be had again.
+      <code className="wrap-anywhere">{key}</code> cannot be recovered.
     </Confirm>
   );
 }
@@ -61,7 +61,7 @@ export function DeleteFolder({ prefix, onClose }: { prefix: string; onClose(): v
         <p>
           {count === undefined ? 'Counting what' : `${count} whose key`} begins with{' '}
           <code className="wrap-anywhere">{prefix}</code>
-          {count === undefined ? ' …' : ': not to be had again.'}
+          {count === undefined ? ' …' : ': they cannot be recovered.'}
         </p>
       )}
       {deleted > 0 && <p role="status">{toCount(deleted, false)} deleted so far.</p>}

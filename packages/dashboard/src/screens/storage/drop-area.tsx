@@ -35,7 +35,7 @@ export function DropArea({ folder, isOpen, onDrop, children }: DropAreaProps) {
     >
       {children}
       <p className="mt-2 text-xs text-muted" aria-live="polite">
-        {isOver ? 'Let go: they are uploaded to' : 'Files that are dropped here are uploaded to'}{' '}
+        {isOver ? 'Drop to upload to' : 'Files that are dropped here are uploaded to'}{' '}
         <bdi className="wrap-anywhere">{folder || 'the top'}</bdi>
       </p>
     </div>

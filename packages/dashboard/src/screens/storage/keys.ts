@@ -3,7 +3,7 @@ export function folderOf(prefix: string): string {
   return prefix.slice(0, prefix.lastIndexOf('/') + 1);
 }
 
-/** What stands behind a folder; of `a/b/`, which is one itself, `b/`. */
+/** What comes after a folder; of `a/b/`, which is one itself, `b/`. */
 export function nameOf(key: string): string {
   return key.slice(folderOf(key.replace(/\/$/, '')).length);
 }

@@ -120,7 +120,7 @@ function Nothing({ prefix }: { prefix: string }) {
       </Empty>
     );
   return (
-    <Empty title="Nothing is kept yet">
+    <Empty title="No objects yet">
       Code keeps an object with <code>svc.storage.put</code>, and <code>svc storage put &lt;file&gt; &lt;key&gt;</code>{' '}
       uploads one.
     </Empty>

@@ -69,7 +69,7 @@ function refusedByPolicy(url: string): PutError {
   return new PutError('storage_not_allowed', message);
 }
 
-/** Whether the policy of the page is what stands in the way: only an event says so. */
+/** Whether the policy of the page is what is in the way: only an event says so. */
 function watchPolicy(url: string): { is(): boolean; stop(): void } {
   let isBlocked = false;
   const listen = ({ blockedURI, effectiveDirective }: SecurityPolicyViolationEvent): void => {

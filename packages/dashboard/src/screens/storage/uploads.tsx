@@ -7,7 +7,7 @@ import { BAR } from '../../ui/progress.ts';
 import { toBytes } from './keys.ts';
 import type { Upload, UploadQueue } from './use-uploads.ts';
 
-/** What is on its way, and what came of it. */
+/** What is on its way, and the outcome of it. */
 export function Uploads({ of: { uploads, replace, cancel, clear } }: { of: UploadQueue }) {
   if (uploads.length === 0) return null;
   const open = uploads.filter(({ state }) => state === 'waiting' || state === 'sending').length;

@@ -12,7 +12,7 @@ import { DeliveryState } from '../triggers/trigger-state.tsx';
 import type { Delivery } from '../triggers/trigger-state.tsx';
 import type { TriggerDetail } from './trigger.tsx';
 
-/** The newest deliveries of a trigger, and what came of each. */
+/** The newest deliveries of a trigger, and the outcome of each. */
 export function Deliveries({ trigger: { id, kind, deliveries } }: { trigger: TriggerDetail }) {
   const mayWrite = useMay()('triggers:write');
   const redeliver = useChange('triggers.redeliver', ['triggers', 'runs']);

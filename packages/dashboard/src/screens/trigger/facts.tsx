@@ -64,7 +64,9 @@ function SenderFacts({ trigger }: { trigger: Trigger }) {
           </span>
         ))}
       </Fact>
-      <Fact title="Secrets">{secrets === 2 ? 'two: the one before is good yet' : secrets === 1 ? 'one' : 'none'}</Fact>
+      <Fact title="Secrets">
+        {secrets === 2 ? 'two: the previous one is still valid' : secrets === 1 ? 'one' : 'none'}
+      </Fact>
     </>
   );
 }

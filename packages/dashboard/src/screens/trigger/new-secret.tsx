@@ -25,10 +25,10 @@ export function NewSecret({ trigger: { id, name, secrets }, onClose }: { trigger
     >
       {secrets > 0 && (
         <p className="text-muted">
-          The one before stays good beside it, until you drop it: change the service meanwhile.
+          The previous one stays valid beside it until you drop it: change the service meanwhile.
         </p>
       )}
-      <Field label="Secret" hint="At least 8 characters. Shown to nobody once it is set">
+      <Field label="Secret" hint="At least 8 characters. Never shown once it is set">
         {(parts) => <SecretInput {...parts} value={secret} onChange={({ target }) => setSecret(target.value)} />}
       </Field>
     </FormDialog>

@@ -18,7 +18,7 @@ import { NewSecret } from './new-secret.tsx';
 
 export type TriggerDetail = OperationOutput<'triggers.get'>;
 
-/** One trigger: its address and how its sender is known, or what it asks for, and what came of what it has sent. */
+/** One trigger: its address and how its sender is known, or what it asks for, and the outcome of what it has sent. */
 export default function TriggerScreen() {
   const { id = '' } = usePathParams();
   const trigger = useCall('triggers.get', { id });
@@ -68,7 +68,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
                   label: secrets === 0 ? 'Set the secret' : 'Rotate the secret',
                   onSelect: () => ask('secret'),
                 },
-                { label: 'Drop the secret before', disabled: secrets < 2, onSelect: () => ask('drop') },
+                { label: 'Drop the previous secret', disabled: secrets < 2, onSelect: () => ask('drop') },
               ]),
           { label: 'Delete', danger: true, onSelect: () => ask('delete') },
         ]}
@@ -109,7 +109,7 @@ function Detail({ trigger, isReading, onRead }: DetailProps) {
       {asked.secret && mayWrite && kind !== 'poll' && <NewSecret trigger={trigger} onClose={close} />}
       {asked.drop && mayWrite && secrets > 1 && (
         <Confirm
-          title="Drop the secret before?"
+          title="Drop the previous secret?"
           verb="Drop"
           danger
           onClose={close}
@@ -129,13 +129,13 @@ function sayPolled(): void {
 
 const SAID: Record<Trigger['kind'], Partial<Record<Trigger['state'], string>>> = {
   webhook: {
-    ready: 'Calls with a good signature are let in.',
-    needs_secret: 'It lets nothing in until it has a secret.',
-    disabled: 'It lets nothing in until it is enabled. Deliveries that wait go on then.',
+    ready: 'Calls with a valid signature are accepted.',
+    needs_secret: 'It accepts nothing until it has a secret.',
+    disabled: 'It accepts nothing until it is enabled. Deliveries that wait go on then.',
   },
   poll: {
     ready: 'What is new at the service is delivered.',
-    failing: 'The service does not answer as hoped. It is asked again.',
+    failing: 'The last poll failed. It is tried again.',
     disabled: 'It asks for nothing until it is enabled. Deliveries that wait go on then.',
   },
 };
@@ -146,7 +146,7 @@ function DeleteThis({ trigger: { id, name, kind }, onClose }: { trigger: Trigger
     <Delete name={`“${name}”`} to="/triggers" onDelete={() => remove.mutateAsync({ id })} onClose={onClose}>
       {kind === 'poll'
         ? 'It asks for nothing any more. Its deliveries, and what it has seen, go with it; their runs stay.'
-        : 'Its address lets nothing in any more. Its secrets and its deliveries go with it; their runs stay.'}
+        : 'Its address accepts nothing any more. Its secrets and its deliveries go with it; their runs stay.'}
     </Delete>
   );
 }

@@ -28,14 +28,16 @@ export function FilterFields({ draft: { events, event, where, deduplicate, comes
           </Field>
           <Field
             label="Where the event is"
-            hint={comes === 'poll' ? 'Such as “body.type”' : 'Such as “headers.x-event”. Default: as the sender has it'}
+            hint={
+              comes === 'poll' ? 'Such as “body.type”' : 'Such as “headers.x-event”. Default: as the sender defines it'
+            }
           >
             {(parts) => <Input {...parts} value={event} onChange={({ target }) => onChange({ event: target.value })} />}
           </Field>
           {comes === 'webhook' && (
             <Field
               label="Where its id is"
-              hint="Of the delivery, so that none starts twice. Default: as the sender has it"
+              hint="Of the delivery, so that none starts twice. Default: as the sender defines it"
             >
               {(parts) => (
                 <Input
@@ -58,7 +60,9 @@ export function MappingFields({ draft: { kind, input, message, session }, onChan
     return (
       <Field
         label="Input"
-        hint={'JSON, in which "{{body.issue.title}}" is what stands there. Nothing: { headers, query, body }'}
+        hint={
+          'JSON, in which "{{body.issue.title}}" is replaced by the value at that place. Empty: { headers, query, body }'
+        }
       >
         {(parts) => (
           <Textarea {...parts} rows={4} value={input} onChange={({ target }) => onChange({ input: target.value })} />
@@ -67,7 +71,10 @@ export function MappingFields({ draft: { kind, input, message, session }, onChan
     );
   return (
     <>
-      <Field label="Message" hint="What the agent is told: “{{body.text}}” is what stands there. Nothing: the body">
+      <Field
+        label="Message"
+        hint="The message to the agent: “{{body.text}}” is replaced by the value at that place. Empty: the body"
+      >
         {(parts) => (
           <Textarea
             {...parts}
@@ -77,7 +84,7 @@ export function MappingFields({ draft: { kind, input, message, session }, onChan
           />
         )}
       </Field>
-      <Field label="Conversation" hint="Which one it goes on with: “{{body.thread}}”. Nothing: each stands alone">
+      <Field label="Conversation" hint="Which one it goes on with: “{{body.thread}}”. Empty: each delivery begins one">
         {(parts) => <Input {...parts} value={session} onChange={({ target }) => onChange({ session: target.value })} />}
       </Field>
     </>

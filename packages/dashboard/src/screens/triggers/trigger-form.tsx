@@ -106,7 +106,10 @@ function SenderFields({ draft, onChange }: DraftProps) {
 
 function SecretField({ secret, onChange }: { secret: string; onChange(secret: string): void }) {
   return (
-    <Field label="Secret" hint="At least 8 characters, the same as at the service. Nothing is let in before it is set">
+    <Field
+      label="Secret"
+      hint="At least 8 characters, the same as at the service. Deliveries are refused before it is set"
+    >
       {(parts) => <SecretInput {...parts} value={secret} onChange={({ target }) => onChange(target.value)} />}
     </Field>
   );

@@ -27,7 +27,7 @@ export default function Triggers() {
         columns={COLUMNS}
         empty={
           <Empty title="There is no trigger yet">
-            A trigger starts a workflow or an agent when an outside service calls its address with a good signature, or
+            A trigger starts a workflow or an agent when an outside service calls its address with a valid signature, or
             when the box asks a service and finds something new.
           </Empty>
         }

@@ -2,7 +2,7 @@ import { newId } from '../../api/new-id.ts';
 import { readFrames } from '../../chat/sse.ts';
 import type { SseFrame } from '../../chat/sse.ts';
 
-/** A run of a chat workflow, as far as its stream has told it. */
+/** A run of a chat workflow, as far as its stream has reported it. */
 export interface ChatRun {
   /** Undefined: it has not begun. */
   runId: string | undefined;
@@ -54,7 +54,7 @@ export interface FollowedChat {
   stop(): void;
 }
 
-/** Follows one run after the other; `show` is told what there is of it. */
+/** Follows one run after the other; `show` is called with what there is of it. */
 export function followChat(open: OpenChat, show: (run: ChatRun) => void, times = TIMES): FollowedChat {
   let following = new AbortController();
   let run = NO_RUN;
@@ -112,16 +112,16 @@ const TIMES = { again: 1_000, gather: 50, most: 2_000 };
 const MOST_FAILURES = 30;
 
 function applyFrame(run: ChatRun, { id, event, data }: SseFrame, most: number): Partial<ChatRun> {
-  const told = JSON.parse(data) as unknown;
-  if (event === 'run') return { runId: (told as { runId: string }).runId };
+  const parsed = JSON.parse(data) as unknown;
+  if (event === 'run') return { runId: (parsed as { runId: string }).runId };
   if (event === 'reset') return { parts: [], isCut: false };
-  if (event === 'end') return { end: told as ChatEnd };
+  if (event === 'end') return { end: parsed as ChatEnd };
   const n = Number(id?.split(':').at(-1) ?? 0);
   const last = run.parts.at(-1);
-  const text = typeof told === 'string' ? told : undefined;
+  const text = typeof parsed === 'string' ? parsed : undefined;
   if (last?.text !== undefined && text !== undefined && last.text.length < MOST_TEXT)
     return { parts: [...run.parts.slice(0, -1), { ...last, text: last.text + text }] };
-  const parts = [...run.parts, { n, text, value: told }];
+  const parts = [...run.parts, { n, text, value: parsed }];
   return parts.length <= most ? { parts } : { parts: parts.slice(-most), isCut: true };
 }
 

@@ -10,7 +10,7 @@ import { More } from '../../ui/more.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { toDuration } from '../../ui/time.tsx';
 
-/** What becomes of the start that the address names: it waits, it runs, it has ended. */
+/** What happens to the start that the address names: it waits, it runs, it has ended. */
 export function Followed({ name }: { name: string }) {
   const [{ run, trigger }] = useSearchState();
   if (run) return <FollowedRun id={run} />;

@@ -15,7 +15,7 @@ import { readLines } from './read-lines.ts';
 
 type Outcome = OperationOutput<'workflows.start_many'>;
 
-/** Starts a workflow with each of many inputs, and says what became of each. */
+/** Starts a workflow with each of many inputs, and says the outcome of each. */
 export function StartMany({ name, onClose }: { name: string; onClose(): void }) {
   const start = useChange('workflows.start_many', ['runs', 'workflows']);
   const [text, setText] = useState('');

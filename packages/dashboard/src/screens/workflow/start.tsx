@@ -15,7 +15,7 @@ import { Followed } from './followed.tsx';
 import { StartMany } from './start-many.tsx';
 import { StartOptions, toStartInput } from './start-options.tsx';
 
-/** The input is written, the workflow is started, and what becomes of it is seen to its end. */
+/** The input is written, the workflow is started, and what happens to it is seen to its end. */
 export function Start({ name }: { name: string }) {
   const schema = useCall('workflows.schema', { name });
   const { asked, ask, close } = useDialogs('many');

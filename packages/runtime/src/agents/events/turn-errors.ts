@@ -35,11 +35,11 @@ export const TOO_SLOW: TurnEvent = {
   status: 408,
   code: 'client_too_slow',
   message:
-    'The answer is cut: it was read too slowly. The turn goes on, and what it made is kept. Read faster, or without a stream.',
+    'The answer is cut off: it was read too slowly. The turn goes on, and its output is kept. Read faster, or without a stream.',
   retryable: false,
 };
 
-/** The turn stands until somebody does something about its code: it is blocked, or that is not there. */
+/** The turn is stuck until an operator does something about its code: it is blocked, or its code is not there. */
 export function isTurnBlocked(run: Pick<RunRow, 'status' | 'waitingFor' | 'wakeAt'>): boolean {
   return run.status === 'blocked' || (run.wakeAt === null && waitsForCode(run));
 }

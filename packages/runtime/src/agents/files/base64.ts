@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createYielder } from '../../yielder.ts';
 import type { Place } from './places.ts';
 
-/** Base64 as it stands in a part. */
+/** Base64 as a part holds it. */
 export interface Inline {
   /** Where in the text it begins: behind the head of a data: URL. */
   from: number;

@@ -47,7 +47,7 @@ export function createFileStore(options: FileStoreOptions): FileStore {
   let base: string | undefined;
 
   const find: FileStore['find'] = async (sessionId, digest) => unlessGone(storage.stat(toKey(sessionId, digest)));
-  /** What stands before session and digest in the address of a file. */
+  /** What comes before session and digest in the address of a file. */
   const readBase = async (): Promise<string> => {
     if (base === undefined) {
       const { origin, pathname } = new URL(await storage.url(`${FILES}x`));

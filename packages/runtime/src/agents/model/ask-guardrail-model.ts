@@ -32,5 +32,5 @@ export function createAskGuardrailModel({ callModel, defaultModel }: AskGuardrai
 
 // --- internal ---
 
-/** Nobody reads along. */
+/** No one reads along. */
 const SILENT = { emit() {}, messageId: 'verdict', executorOf: () => 'client' as const, uniqueId: (id: string) => id };

@@ -112,7 +112,7 @@ function isCode(code: unknown): code is string {
 }
 
 const DEFAULT_CODE = 'model_provider_failed';
-const BASE = 'The address must end in what stands before /chat/completions, such as /v1.';
+const BASE = 'The address must end in what comes before /chat/completions, such as /v1.';
 const RETRIES = 2;
 /** A provider that asks for more gets no second request: the turn fails instead. */
 const LONGEST_WAIT_S = 20;

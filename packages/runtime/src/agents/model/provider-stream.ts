@@ -5,7 +5,7 @@ import { yieldOnce } from '../../yielder.ts';
 /** One piece of a provider's answer, as it came. */
 export type ProviderChunk = Record<string, unknown>;
 
-/** What came of an answer besides its pieces. */
+/** The outcome of an answer besides its pieces. */
 export interface StreamEnd {
   /** The provider said that this was all, with `[DONE]` or by answering one JSON document. */
   isWhole: boolean;

@@ -62,6 +62,6 @@ function readRanking(answer: unknown, documents: number): Reranked {
 /** Where providers say it: `usage` of Jina and vLLM, `meta` of Cohere and LiteLLM. */
 function tokensOf(answer: unknown): number {
   const { usage, meta } = answer as { usage?: Record<string, unknown>; meta?: { tokens?: Record<string, unknown> } };
-  const told = [usage?.['prompt_tokens'], usage?.['total_tokens'], meta?.tokens?.['input_tokens']];
-  return (told.find((value) => typeof value === 'number' && Number.isFinite(value) && value > 0) as number) ?? 0;
+  const reported = [usage?.['prompt_tokens'], usage?.['total_tokens'], meta?.tokens?.['input_tokens']];
+  return (reported.find((value) => typeof value === 'number' && Number.isFinite(value) && value > 0) as number) ?? 0;
 }

@@ -15,7 +15,7 @@ export interface ThreadView {
   kept: ConversationMessage[];
   /** What the request adds. */
   added: ConversationMessage[];
-  /** What the turn forgets first: what stands behind this message, null all of it. Undefined: nothing. */
+  /** What the turn forgets first: what comes after this message, null all of it. Undefined: nothing. */
   cutAfter?: string | null;
   /** The client has sent nothing of what is kept, so it is sent. */
   isRestated: boolean;

@@ -43,7 +43,7 @@ export function toPast(history: readonly ConversationMessage[], summary: Convers
   return last < 0 ? { summary: undefined, messages: history } : { summary, messages: history.slice(last + 1) };
 }
 
-/** What stands behind the instructions; undefined: nothing is left out. */
+/** What comes after the instructions; undefined: nothing is left out. */
 export function toNote({ summary }: Past): string | undefined {
   return summary && `What was said before, in short:\n${summary.text}`;
 }

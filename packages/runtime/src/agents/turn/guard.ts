@@ -106,7 +106,7 @@ export async function guardResult(
 
 // --- internal ---
 
-/** What stands for words that were said waits for no one. */
+/** A placeholder for a masked text is never held. */
 function toOutputRules(
   { canHold }: TurnGuard,
   { isSummary = false }: Pick<ReplyOptions, 'isSummary'>,

@@ -9,7 +9,7 @@ export type ConversationMessage = ChatMessage & KeptMembers & { id: string };
 /** What stands for the older messages of a conversation when the model is called. The messages themselves stay. */
 export interface ConversationSummary {
   text: string;
-  /** The id of the last message it stands for. */
+  /** The id of the last message it replaces. */
   upTo: string;
 }
 
@@ -57,7 +57,7 @@ export interface TurnInput {
   parameters: Record<string, unknown>;
   /** Handed to the provider too, unless it refuses them: what the client would like, where the model can. */
   hints?: Record<string, unknown>;
-  /** The box keeps this conversation; `cutAfter` forgets what stands behind that message, null all of it. */
+  /** The box keeps this conversation; `cutAfter` forgets what comes after that message, null all of it. */
   session?: { id: string; cutAfter?: string | null };
   /** The answer is an object of this JSON Schema. */
   outputSchema?: Record<string, unknown>;

@@ -72,7 +72,7 @@ export interface RememberingOptions {
   records(): readonly JournalRecord[];
 }
 
-/** Undefined: the agent has none, nobody is spoken for, or the box keeps no conversation. */
+/** Undefined: the agent has none, no one is spoken for, or the box keeps no conversation. */
 export function createRemembering({ memory, agent, run, input, records }: RememberingOptions): Remembering | undefined {
   const { caller, user } = contextOf(run);
   const isRecorded = (): boolean => records().some(({ stepId, kind }) => stepId === MEMORY && kind === 'step');
@@ -135,7 +135,7 @@ function toOptions(memory: boolean | MemoryOptions | undefined): MemoryOptions |
   return memory === true ? {} : memory;
 }
 
-/** Stands in the message of the user, who said or was told it: it counts for no more than what that user says. */
+/** It is put into the message of the user, who wrote or read it: it counts for no more than what that user says. */
 function showEarlier(
   messages: readonly ChatMessage[],
   asked: unknown,

@@ -194,7 +194,7 @@ function createTexts(
   output: SideRules | undefined,
   { own, out, findings, block }: { own: OwnTexts; out: ReplyOut; findings: Findings; block(by: Found): void },
 ) {
-  /** A text that something interrupts goes on behind it, and so does what stands in it. */
+  /** A text that something interrupts goes on behind it, and so does what is in it. */
   const tails = { text: '', reasoning: '' };
   let open: (OpenPart & { stream: TextStream; passed: number }) | undefined;
 

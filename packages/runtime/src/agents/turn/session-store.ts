@@ -23,7 +23,7 @@ export interface SessionOwner {
 
 export const BOX_OWNER: SessionOwner = Object.freeze({ id: '', client: null, userId: null });
 
-/** What stands before the id of a trigger that owns a session. */
+/** What comes before the id of a trigger that owns a session. */
 export const TRIGGER_OWNER = 'trigger ';
 
 /** Of what senders say to agents by one trigger: neither another trigger nor the code of the box goes on with it. */
@@ -52,7 +52,7 @@ export interface TurnToKeep {
   cost?: number;
   /** Replaces the one there is. */
   summary?: ConversationSummary;
-  /** Forgets what stands behind this message first; null: everything. */
+  /** Forgets what comes after this message first; null: everything. */
   cutAfter?: string | null | undefined;
 }
 

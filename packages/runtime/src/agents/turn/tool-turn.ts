@@ -19,7 +19,7 @@ export interface ToolTurn {
   readonly options: Pick<TurnOptions, 'agent' | 'toolset' | 'emit' | 'guard'>;
   readonly execution: RunHandle;
   state: AgentState;
-  /** Whether a call can wait for an approval: nobody comes back for a stateless turn whose client has calls to run. */
+  /** Whether a call can wait for an approval: no one comes back for a stateless turn whose client has calls to run. */
   readonly mayWait: boolean;
   /** Set where a person's no ends the turn. */
   isRefused: boolean;

@@ -6,7 +6,7 @@ import { estimateTokens } from './context-size.ts';
 
 /**
  * The same calls. `onUnsaid` is called with what one has used, by an estimate, of which no provider says it: the provider leaves it
- * out, or the answer was not read to its end, where it stands. A call that was refused has used nothing.
+ * out, or the answer was not read to its end, where it is. A call that was refused has used nothing.
  */
 export function withUnsaidUsage(callModel: CallModel, onUnsaid: (tokens: number) => void): CallModel {
   return async (request, reply, signal) => {
@@ -23,7 +23,7 @@ export function withUnsaidUsage(callModel: CallModel, onUnsaid: (tokens: number)
       if (inputTokens + outputTokens === 0) onUnsaid(estimate());
       return answer;
     } catch (error) {
-      // Before its first word it may have been refused, unless nobody waited for that.
+      // Before its first word it may have been refused, unless no one waited for that.
       if (characters > 0 || signal.aborted) onUnsaid(estimate());
       throw error;
     }

@@ -57,7 +57,7 @@ function functionOf({ holder, key }: Refusal): AnyFunction {
   return Reflect.get(holder, key) as AnyFunction;
 }
 
-/** Calls the function as found now, and lets go of whatever it began. */
+/** Calls the function as found now, and releases whatever it began. */
 function use(refusal: Refusal): unknown {
   const { label, holder } = refusal;
   const args = HARMLESS[label] ?? [];

@@ -18,7 +18,7 @@ export interface ChunkList {
   isClosed: boolean;
 }
 
-/** Where a frame stands: behind `after`, once `skip` more have come. */
+/** Where a frame is: behind `after`, once `skip` more have come. */
 export interface FramePlace {
   after: number;
   skip: number;

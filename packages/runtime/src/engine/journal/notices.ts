@@ -45,7 +45,7 @@ export interface FailingReceiver {
   lastError: string;
 }
 
-/** What became of an attempt. `nextAt`: when the next one is due, while it is `pending`. */
+/** The outcome of an attempt. `nextAt`: when the next one is due, while it is `pending`. */
 export interface Attempted {
   state: DeliveryState;
   nextAt: number | null;
@@ -68,7 +68,7 @@ export interface NoticeStore {
   deliver(notices: readonly Notice[], deliveries: readonly NewDelivery[]): Promise<void>;
   /** Takes those that are due, earliest first, for so long: until then, or `settle`, no other process gets them. Counts an attempt. */
   takeDue(receiver: string, limit: number, holdMs: number): Promise<Delivery[]>;
-  /** False: another attempt has been begun meanwhile, so what became of this one is not kept, unless it was delivered. */
+  /** False: another attempt has been begun meanwhile, so the outcome of this one is not kept, unless it was delivered. */
   settle(delivery: Pick<Delivery, 'deliveryNo' | 'attempts'>, attempted: Attempted): Promise<boolean>;
   /** Gives back one that was taken: it is due at once, and the attempt does not count. */
   release(delivery: Pick<Delivery, 'deliveryNo' | 'attempts'>): Promise<void>;

@@ -15,7 +15,7 @@ export type RunTrigger =
 /** `synced` survives power loss, `process` survives a crash of the process. */
 export type Durability = 'synced' | 'process';
 
-/** What becomes of a run when the run above it ends. */
+/** What happens to a run when the run above it ends. */
 export type ClosePolicy = 'abandon' | 'cancel' | 'wait';
 
 export interface Tokens {
@@ -86,7 +86,7 @@ export interface RunRow extends Tokens {
   deadline: number | null;
   /** How long it may take, in milliseconds, with all that it continues as; null: as long as it does. */
   timeoutMs: number | null;
-  /** What becomes of it when the run above it ends; null: a cancel or a timeout takes it along, another end leaves it. */
+  /** What happens to it when the run above it ends; null: a cancel or a timeout takes it along, another end leaves it. */
   closePolicy: ClosePolicy | null;
   /** '1': it may have runs below it with a policy that its end has to follow. */
   closesChildren: string | null;

@@ -19,7 +19,7 @@ export interface Schedule {
   armedBy: string | null;
   createdAt: number;
   lastAt: number | null;
-  /** What it last started, and how that run stands now; null: nothing, or it has been deleted. */
+  /** What it last started, and the present state of that run; null: nothing, or it has been deleted. */
   lastRunId: string | null;
   lastStatus: RunStatus | null;
   /** Why it last started nothing, as codec text. */
@@ -39,7 +39,7 @@ export type MadeSchedule = Pick<Schedule, 'id' | 'name' | 'cron' | 'timeZone' | 
   armedBy?: string | null;
 };
 
-/** What came of a firing: a run, a start that waits in a queue, or an error. */
+/** The outcome of a firing: a run, a start that waits in a queue, or an error. */
 export interface NewFiring {
   at: number;
   runId: string | null;

@@ -1,6 +1,6 @@
 import type { RunRow, RunStatus } from './run.ts';
 
-/** How a run stands, in few bytes: for those who wait for it to change. */
+/** The state of a run, in few bytes: for those who wait for it to change. */
 export interface RunStanding {
   /** The id it was asked for by: of the run, or of the queued start it has come from. */
   id: string;

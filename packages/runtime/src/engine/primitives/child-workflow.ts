@@ -27,7 +27,7 @@ export interface ManyChildStart<I = unknown> extends ChildStartHow {
   input: I;
 }
 
-/** What became of it. `error`: what `start` would have thrown. */
+/** The outcome of it. `error`: what `start` would have thrown. */
 export type ManyChildStarted = StartedWorkflow | { status: 'refused'; error: { code: string; message: string } };
 
 /**
@@ -98,7 +98,7 @@ export function readChild({ ambient }: RunHandle, runId: string): Promise<unknow
 
 /**
  * Starts a child by its key. A retried run finds the child of the run before by it; one that did not complete, is being
- * cancelled or was dropped from its queue is started anew.
+ * cancelled or was dropped from its queue is started again.
  * Throws `run_cancelled` in a step that was cancelled.
  */
 export async function startOrAnew<S extends StartedWorkflow | StartedTurn>(

@@ -28,7 +28,7 @@ export interface Hook<T> extends PromiseLike<T>, AsyncIterable<T> {
 }
 
 /** Makes a hook; `POST /api/workflows/hooks/:token/resume` resumes it. Works in a workflow body only. */
-// oxlint-disable-next-line typescript/no-explicit-any -- as the Workflow SDK has it: an untyped payload is anything
+// oxlint-disable-next-line typescript/no-explicit-any -- as in the Workflow SDK: an untyped payload is anything
 export function createHook<T = any>(options: HookOptions = {}): Hook<T> {
   const execution = bodyOf('createHook');
   const opened = execution.openHook({ kind: 'hook', token: options.token ?? null, detail: options.metadata });

@@ -34,7 +34,7 @@ export function getStepMetadata(): StepMetadata {
 }
 
 /**
- * Says that the running step is getting on: its `heartbeatTimeout` begins anew. Costs next to nothing, however often it
+ * Says that the running step is getting on: its `heartbeatTimeout` starts over. Costs next to nothing, however often it
  * is called; without that option it does nothing. Throws outside a step.
  */
 export function heartbeat(): void {

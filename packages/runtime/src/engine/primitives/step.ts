@@ -27,7 +27,7 @@ type AnyFunction = (...args: never[]) => unknown;
  * Calls a step. In a workflow body the result is recorded once and replayed from then on; anywhere else (a step, a
  * tool, a test) the function simply runs.
  * @param fn carries the author's options
- * @param impl is the function as written; null: it stands inside of another function, and is made of what it uses there
+ * @param impl is the function as written; null: it is inside of another function, and is made of what it uses there
  * @param capture answers what that is
  */
 export function callStep(
@@ -85,7 +85,7 @@ export function createStep<F extends AnyFunction>(id: string, impl: F): F & Step
   return step;
 }
 
-/** Keeps how a step that stands inside of another function is made, before that function has run. */
+/** Keeps how a step that is inside of another function is made, before that function has run. */
 export function registerClosure(id: string, factory: StepFactory): void {
   keepClosure(id, { factory, bind: (closure) => createClosure(id, closure && (() => closure)) });
 }

@@ -11,7 +11,7 @@ export interface WritableOptions {
  * A stream of the run: what steps write to it is kept and can be read while the run goes on and afterwards. A body may
  * make one and hand it to steps, and to workflows it starts, whose steps then write to this run; writing needs a step.
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- as the Workflow SDK has it: an untyped stream takes anything
+// oxlint-disable-next-line typescript/no-explicit-any -- as in the Workflow SDK: an untyped stream takes anything
 export function getWritable<T = any>({ namespace = 'default' }: WritableOptions = {}): WritableStream<T> {
   if (!currentContext()) throw new Error('getWritable() works in a workflow or one of its steps.');
   return createRunWritable<T>({ name: namespace }, { encode, decode });

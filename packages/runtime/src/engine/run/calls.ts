@@ -215,7 +215,7 @@ export class Calls {
 
   /**
    * The next answer is of a call that the body has not made again. It may still make it: what it awaits need not be the
-   * engine's. Undefined: it has, or it awaits a call that a retry makes anew, and makes this one after it.
+   * engine's. Undefined: it has, or it awaits a call that a retry makes again, and makes this one after it.
    */
   get missing(): JournalRecord | undefined {
     const [record] = this.#deliveries;
@@ -314,7 +314,7 @@ export class Calls {
 
   /**
    * Of the answer the body is given next; -1: of none. In the order in which they were recorded, but that what a retry has
-   * kept waits for calls it makes anew.
+   * kept waits for calls it makes again.
    */
   #nextIndex(): number {
     for (let index = 0; ; index += 1) {
@@ -362,7 +362,7 @@ export class Calls {
     this.#reads.begin([first, ...later]);
   }
 
-  /** The digest alone does not tell: the same arguments may be written in another way. */
+  /** The digest alone does not decide: the same arguments may be written in another way. */
   #compareOnceRead(call: Call, history: CallHistory): void {
     const { readLarge, events } = this.#options;
     const record = firstOf(history) as CallRecord;

@@ -10,7 +10,7 @@ export interface Fork {
   call: number;
   /** The store's. */
   now: number;
-  /** The starts of its body that the fork makes anew: runs, and places in a queue. */
+  /** The starts of its body that the fork makes again: runs, and places in a queue. */
   lost: ReadonlySet<string>;
   /** The step at `call` has other arguments than an edit that the source may have of it. */
   isEdited?: boolean;
@@ -38,14 +38,14 @@ export function forkedRecords(records: readonly JournalRecord[], fork: Fork): Jo
   const answered = new Set(
     kept.flatMap(({ event, call: one }) => (event === 'done' || event === 'failed' ? [one] : [])),
   );
-  // A step that was to be attempted again is begun anew.
+  // A step that was to be attempted again is started again.
   return toKept(
     kept.filter(({ event, call: one }) => event !== 'retry' || answered.has(one)),
     { now, lost },
   );
 }
 
-/** Where a call stands in its history, and when it began. What has no record comes after all. */
+/** Where a call is in its history, and when it began. What has no record comes after all. */
 export function beginningOf(records: readonly JournalRecord[], call: number): { seq: number; at: number } {
   const beginning = { seq: Infinity, at: Infinity };
   for (const record of records) {

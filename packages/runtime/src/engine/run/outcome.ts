@@ -122,7 +122,7 @@ export function hookRefused(token: string): string {
 export function childFailed(child: RunRow | undefined): string {
   if (!child)
     return encodeError(
-      Object.assign(new Error('The run that was waited for is gone.'), { code: 'child_gone', fatal: true }),
+      Object.assign(new Error('The run that was waited for has been deleted.'), { code: 'child_gone', fatal: true }),
     );
   const message = `Run ${child.runId} of "${child.name}" ended as ${child.status}.`;
   const cause = child.error === null ? undefined : decode(child.error);
@@ -160,7 +160,7 @@ export function addCosts(a: number | undefined, b: number | undefined): number |
 
 // --- internal ---
 
-/** What is thrown and no error, as one: as the Workflow SDK has it, its cause is what was thrown. */
+/** What is thrown and no error, as one: as in the Workflow SDK, its cause is what was thrown. */
 function toError(thrown: unknown): Error {
   const error = new FatalError(`Not an Error was thrown: ${toText(thrown)}`, { cause: thrown });
   // It was made here, and not where it was thrown.

@@ -58,7 +58,7 @@ export interface ReplayOptions {
   /** Waited for before the next answer is given. */
   beforeNext?(): Promise<void>;
   until?(call: ReplayCall): boolean;
-  /** The replay gives up where it stands. */
+  /** The replay gives up where it is. */
   signal?: AbortSignal;
   /** Where the history names values in object storage. Default: it has its values itself. */
   whole?: LargeValues['whole'];
@@ -237,7 +237,7 @@ class ReplayDriver implements Driver {
 
   /**
    * The first call that is recorded and the body has not made: the code of the run had made all of them by now. What a retry
-   * or a fork has kept is left out: its body may come to it only behind a call that is made anew.
+   * or a fork has kept is left out: its body may come to it only behind a call that is made again.
    */
   #findMissed(): CallRecord | undefined {
     let missed: CallRecord | undefined;

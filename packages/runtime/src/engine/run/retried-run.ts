@@ -5,7 +5,7 @@ import { isEdit } from './edited-step.ts';
 
 /**
  * What a retry keeps of a failed run: everything but the call whose failure ended it, and what was begun after that.
- * Where a child run has failed, its start goes too, so that it is started anew. Where no call's failure ended the run,
+ * Where a child run has failed, its start goes too, so that it is started again. Where no call's failure ended the run,
  * the body itself has failed, and all answers are kept, those that failed and were caught too. A wait that was not over
  * begins again: a sleep is slept whole, and a person has the whole time for a decision.
  */
@@ -19,7 +19,7 @@ export function keptRecords(
   const kept = records.filter((record) => {
     // What a cancel has answered it with is no answer of its own.
     if (record.event === 'failed' && record.error !== null && record.error === error) return false;
-    // What it is executed with stays what somebody has chosen.
+    // What it is executed with stays what someone has chosen.
     if (!failed || !first || isEdit(record)) return true;
     // What was under way when it failed is not for the failure; what came after it may be.
     return record.call !== first.call && record.call !== failed.call && isBefore(record, failed);
@@ -50,7 +50,7 @@ export interface RetriedRun {
   error: string | null;
   /** The store's. */
   now: number;
-  /** Of what it had started, the runs and queued starts that ended with it: the retry starts them anew. */
+  /** Of what it had started, the runs and queued starts that ended with it: the retry starts them again. */
   lost: ReadonlySet<string>;
   /** The start whose failure ended it, where its id is not that of the run that failed. */
   ending?: string | undefined;

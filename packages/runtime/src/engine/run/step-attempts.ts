@@ -39,7 +39,7 @@ export interface StepAttemptsOptions {
   events: Pick<PartEvents, 'hasLeft'>;
 }
 
-/** The steps of one run that are under way: begins each attempt, and says what came of it, or when the next is due. */
+/** The steps of one run that are under way: begins each attempt, and says the outcome of it, or when the next is due. */
 export class StepAttempts {
   readonly #options: StepAttemptsOptions;
   #running = 0;
@@ -59,7 +59,7 @@ export class StepAttempts {
     const action = call.action as RunAction;
     call.attempt += 1;
     this.#running += 1;
-    // Not before what the body has seen, should the clock have been set back meanwhile: a retry tells by it what came after a failure.
+    // Not before what the body has seen, should the clock have been set back meanwhile: a retry recognises by it what came after a failure.
     const startedAt = Math.max(driver.clock.now(), call.madeAt);
     call.runningSince = startedAt;
     call.firstStartedAt ??= startedAt;

@@ -95,7 +95,7 @@ export class StepAttempt implements StepContext {
       return isFailed;
     }
     this.#steps.crash(this.#call, this, error);
-    // What it still does goes on beside the next attempt, unless it heeds its signal.
+    // What it still does goes on beside the next attempt, unless it stops on its signal.
     this.#deadline?.abort(error);
     return true;
   }

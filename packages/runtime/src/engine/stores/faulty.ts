@@ -11,7 +11,7 @@ export type Fault = (typeof FAULTS)[number];
 
 export interface FaultyJournal {
   journal: Journal;
-  /** The n-th call from now on, from 1, suffers; with `count`, so do those after it. Counting begins anew. */
+  /** The n-th call from now on, from 1, suffers; with `count`, so do those after it. Counting starts over. */
   break(fault: Fault, n: number, count?: number): void;
   /** All is well again; what hangs is done now. */
   heal(): void;

@@ -4,7 +4,7 @@ import { digestOf, encode } from '../serialize.ts';
 /**
  * The digest of a value, in whatever order the members of its objects were written: a client that repeats a call may write
  * them in another.
- * @param encoded the value as the journal has it
+ * @param encoded the value as the journal holds it
  */
 export function digestOfValue(value: unknown, encoded: string): ValueDigest {
   return toDigest(encode(sortMembers(value, new Map()), ''), encoded);

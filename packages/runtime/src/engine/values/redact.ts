@@ -46,7 +46,7 @@ function redactUrl(text: string, redact: Redact): string {
   return URL.canParse(redacted) ? redacted : 'about:blank';
 }
 
-/** The places of what stands under the name of a credential, as a member of an object or the second of a pair. */
+/** The places of what is under the name of a credential, as a member of an object or the second of a pair. */
 function findCredentials(flat: readonly unknown[]): Set<number> {
   const found = new Set<number>();
   const add = (place: unknown): void => {

@@ -1,7 +1,7 @@
 import { currentRegistry, findKnown } from './current-registry.ts';
 import type { StepClosure } from './registry.ts';
 
-/** A step function as the journal has it: its id, and what it uses of the function it was made in. */
+/** A step function as the journal holds it: its id, and what it uses of the function it was made in. */
 export interface StepRef {
   id: string;
   closure?: object;

@@ -10,7 +10,7 @@ export interface StoredAnswer {
   body: string | Uint8Array | null;
 }
 
-/** Throws what an outside service could not be answered, before anybody waits for it. */
+/** Throws what an outside service could not be answered, before anyone waits for it. */
 export function toAnswer(option: AnswerOption = {}): StoredAnswer {
   try {
     if (option instanceof Response) return toStored(option);

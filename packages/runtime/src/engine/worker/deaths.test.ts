@@ -9,7 +9,7 @@ test('a process counts as dead once it was silent in every look of half a second
   expect([deaths.note(['a', 'b']), deaths.soon]).toEqual([[], 200]);
   now += 200;
   expect([deaths.note(['a', 'b']), deaths.soon]).toEqual([['a'], 300]);
-  // Back in between: it begins anew.
+  // Back in between: it starts over.
   now += 100;
   expect([deaths.note(['a']), deaths.soon]).toEqual([['a'], undefined]);
   now += 300;

@@ -31,10 +31,10 @@ export interface ForkPlan {
   /** The first call of the body that is executed again. 0 with `isWhole`: nothing is taken, not even what the body has drawn. */
   call: number;
   isWhole: boolean;
-  /** All that is recorded. Of values only those that tell how children were started, and which hooks were made. */
+  /** All that is recorded. Of values only those that say how children were started, and which hooks were made. */
   records: JournalRecord[];
   isTaken(record: JournalRecord): boolean;
-  /** Starts of children, by their id, that are made anew. */
+  /** Starts of children, by their id, that are made again. */
   lost: ReadonlySet<string>;
   /** Hooks whose token an open run has that is not ended for the fork. */
   heldHooks: HeldHook[];
@@ -246,7 +246,7 @@ async function readBrief({ listRecords }: Pick<Journal, 'listRecords'>, runId: s
   return records;
 }
 
-/** It tells how a child was started, which hook was made, or of what a wait is. */
+/** It says how a child was started, which hook was made, or what a wait waits for. */
 function isNeeded({ kind, event, stepId }: JournalRecord): boolean {
   return (event === 'set' && kind !== 'env') || (kind === 'child' && stepId.startsWith('start '));
 }

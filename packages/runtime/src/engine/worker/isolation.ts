@@ -83,7 +83,10 @@ export function createIsolation(options: IsolationOptions): Isolation {
     const runs = await reclaim(group);
     if (runs.length === 0) return;
     if (group.owner === undefined) return notBegun(group, runs);
-    log.warn('A process for runs that may have killed theirs has died.', { runs: runs.length, isAlone: group.isAlone });
+    log.warn('A separate process for runs that may have crashed theirs has died.', {
+      runs: runs.length,
+      isAlone: group.isAlone,
+    });
     const suspects: RunRow[] = [];
     await Promise.all(runs.map((run) => resume(run, (suspect) => suspects.push(suspect))));
     if (suspects.length === 1) return begin(suspects, { isAlone: true });
@@ -99,7 +102,7 @@ export function createIsolation(options: IsolationOptions): Isolation {
       if (!closing.aborted) begin(runs, { isOpen, isAlone });
       return;
     }
-    log.error('No process can be begun for runs that may have killed theirs; they go on in this one.', {
+    log.error('No separate process can be started for runs that may have crashed theirs; they go on in this one.', {
       runs: runs.length,
     });
     failures = 0;

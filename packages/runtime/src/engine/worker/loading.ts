@@ -81,7 +81,7 @@ export function createLoading(options: LoadingOptions): Loading {
       throw error;
     });
 
-  /** Until somebody has its code: a replica that comes up with it, or keeps it, says so. */
+  /** Until someone has its code: a replica that comes up with it, or keeps it, says so. */
   const waitForCode = async (run: RunRow, error: CodeNotKeptError): Promise<void> => {
     const { codeHash } = run;
     const entry = toCodeWait(run, error);

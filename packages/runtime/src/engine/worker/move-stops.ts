@@ -33,13 +33,13 @@ export interface StopOptions {
   isLate: boolean;
   /** Whoever asked has gone. */
   isLeft: boolean;
-  /** Of what the code has thrown. Default: it is told as it is. */
+  /** Of what the code has thrown. Default: unchanged. */
   redact?: Redact | undefined;
 }
 
 /** Undefined: the code comes to where the run is. */
 export function stopOf(run: RunRow, end: ReplayEnd, { isLate, isLeft, redact }: StopOptions): MoveStop | undefined {
-  if (isLeft) return toUnknownStop('request_aborted', 'Whoever asked for the check has gone.');
+  if (isLeft) return toUnknownStop('request_aborted', 'The client that asked for the check has disconnected.');
   if (isLate) return toUnknownStop('check_timeout', 'The code had not come to where the run is within 10 seconds.');
   if (end.how === 'stuck' || end.how === 'stopped') return toMoveStop('code_stuck', STUCK);
   if (end.how === 'differs') {
@@ -77,7 +77,7 @@ export function toUnknownStop(code: string, message: string): MoveStop {
 
 // --- internal ---
 
-const STUCK = 'The code waits for something that is no step: it comes no further than that.';
+const STUCK = 'The code waits for something that is not a step: replay cannot get past it.';
 
 /** What the run waits for that code can be asked about, also while it waits for code. */
 function waitOf(run: RunRow): { step: string } | undefined {

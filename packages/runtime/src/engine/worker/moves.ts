@@ -149,7 +149,7 @@ function isHeld({ owner, leaseUntil, status }: RunRow, asks: Pick<MovesOptions, 
 }
 
 const CHECK_BYTES = 64 * 1024 * 1024;
-const TOO_LARGE = `The run has recorded more than ${CHECK_BYTES / 1024 / 1024} MiB, which is not read to check it.`;
+const TOO_LARGE = `The run has recorded more than ${CHECK_BYTES / 1024 / 1024} MiB, which is too much to check.`;
 const CHECK_MS = 10_000;
 const PATIENCE_MS = 2_000;
 

@@ -97,7 +97,7 @@ export function createPublisher({ lifecycle = UNFOLLOWED, observer, journal }: P
 
 // --- internal ---
 
-/** Whose run has asked, where not everybody may see it. */
+/** Whose run has asked, where not everyone may see it. */
 function askedByOfDetail(detail: string | null): string | undefined {
   return detail?.includes('askedBy') ? (decode(detail) as { askedBy?: string }).askedBy : undefined;
 }

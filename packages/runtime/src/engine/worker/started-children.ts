@@ -50,7 +50,7 @@ export async function readStartedChildren(
 
 /**
  * Of the starts whose end is not recorded, those whose runs go on, or queue: a run that forks this one has to start its own. A
- * child that was told to go on by itself is none of them.
+ * child with the policy `abandon` is none of them.
  */
 export async function listOpenStarts(
   { getLastRun, queue }: Pick<Journal, 'getLastRun' | 'queue'>,

@@ -9,7 +9,7 @@ export interface StartMark {
   steps: string[];
 }
 
-/** The owner of the run died at the position where it stands: the run may be what killed it. */
+/** The owner of the run died at the position where it is: the run may be what killed it. */
 export function isSuspect(run: Pick<RunRow, 'crashSeq' | 'seq'>): boolean {
   return run.crashSeq === run.seq;
 }

@@ -24,7 +24,7 @@ export async function scoreSemantic(
   return toGrade(near, threshold, `Similarity ${near.toFixed(3)}.`);
 }
 
-/** What a model says of an answer. What stands in the answer is no instruction to it. */
+/** What a model says of an answer. What is in the answer is no instruction to it. */
 export async function scoreByJudge(
   { rubric, model, threshold, timeoutMs }: ScorerOf<'judge'>,
   subject: Subject,

@@ -103,8 +103,8 @@ describe('checks of the whole', () => {
   });
 
   test('a length and a JSON Schema say what does not fit', async () => {
-    expect(await blockedBy({ kind: 'length', max: 3 }, 'four')).toBe('4 characters, of which there may be 3');
-    expect(await blockedBy({ kind: 'length', min: 5 }, 'four')).toBe('4 characters, of which there must be 5');
+    expect(await blockedBy({ kind: 'length', max: 3 }, 'four')).toBe('4 characters; at most 3 are allowed');
+    expect(await blockedBy({ kind: 'length', min: 5 }, 'four')).toBe('4 characters; at least 5 are required');
     const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
     expect(await blockedBy({ kind: 'schema', schema }, '{"n":1}')).toBeUndefined();
     expect(await blockedBy({ kind: 'schema', schema }, '{"n":"x"}')).toBe('n does not fit the schema');

@@ -1,7 +1,7 @@
-/** A number as people write it: its digits, where each stands, and what is between them. */
+/** A number as people write it: its digits, where each is, and what is between them. */
 export interface Digits {
   text: string;
-  /** Where each digit stands. */
+  /** Where each digit is. */
   places: number[];
   /** What stands between a digit and the one before it, by its kind: a `GAP_…`. Of the first: `NO_GAP`. */
   gaps: number[];
@@ -194,7 +194,7 @@ function addPhonesIn(number: Digits, places: Place[]): void {
   }
 }
 
-/** What stands right before a digit; of the first, two characters at most. */
+/** What comes before a digit; of the first, two characters at most. */
 function leadOf({ source, places, gaps }: Digits, nth: number): string {
   const at = places[nth] as number;
   if (nth === 0) return source.slice(Math.max(0, at - 2), at);

@@ -1,4 +1,4 @@
-/** A place in a text, from its beginning. `label`: what stands there, in a word. */
+/** A place in a text, from its beginning. `label`: what is there, in a word. */
 export interface Span {
   start: number;
   end: number;
@@ -20,7 +20,7 @@ export interface View {
 export interface Finder {
   /** Reads on. The view has all from `decided` on, and `CONTEXT` characters before it. */
   read(view: View): void;
-  /** What stands before this is known: more of it is not found. Of the last `read`; before the first: 0. */
+  /** What comes before this is known: more of it is not found. Of the last `read`; before the first: 0. */
   readonly decided: number;
   /** Found since the last call. */
   take(): Span[];

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Re2 from 're2js';
 
-/** A pattern of RE2: the engine that finds it, and what tells where it cannot be. */
+/** A pattern of RE2: the engine that finds it, and a fast test of where it cannot match. */
 export interface Pattern {
   /** Calls back with each place in `text` from `from` on. */
   find(text: string, from: number, onMatch: (start: number, end: number) => void): void;

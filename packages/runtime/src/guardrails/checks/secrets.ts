@@ -46,7 +46,7 @@ const FORMS: readonly RegExp[] = [
 ];
 const CREDENTIALS = /\b(?:bearer|basic)[ \u00a0]([A-Za-z0-9._~+/=-]{16,})/gi;
 
-/** Of a form with a group, where that stands, which is its end. */
+/** Of a form with a group, where that is, which is its end. */
 function addPlaces(form: RegExp, text: string, places: Place[]): void {
   form.lastIndex = 0;
   for (let match = form.exec(text); match; match = form.exec(text)) {

@@ -44,7 +44,7 @@ export async function cutText(text: string, { size, overlap, markdown, format, p
   return cuts;
 }
 
-/** What a model is given of a chunk: with the headings it stands below, which say what it is about. */
+/** What a model is given of a chunk: with the headings it is below, which say what it is about. */
 export function toEmbedded({ headings, text }: Pick<Cut, 'headings' | 'text'>): string {
   return headings.length > 0 ? `${headings.join(' > ')}\n\n${text}` : text;
 }
@@ -70,7 +70,7 @@ async function* pack(text: string, { section, size, overlap, isMarkdown, yielder
     await yielder.yieldIfDue();
     const counted = { ...unit, tokens: countTokens(text.slice(unit.start, unit.end)) };
     if (counted.tokens === 0) {
-      // Space alone belongs to what stands before it.
+      // Space alone belongs to what comes before it.
       const last = held.at(-1);
       if (last) held[held.length - 1] = { ...last, end: unit.end, ends: 2 };
       continue;

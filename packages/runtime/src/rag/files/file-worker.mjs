@@ -118,7 +118,7 @@ function checkLength(text) {
     throw new Unreadable(`its text is longer than ${mostCharacters} characters: cut it into several files`);
 }
 
-/** By its mark, by what it says of itself, as UTF-8 where that fits, else as Windows has it. */
+/** By its mark, by its own header, as UTF-8 where that fits, else as Windows has it. */
 function decode(declared) {
   const [first, second] = bytes;
   const marked =

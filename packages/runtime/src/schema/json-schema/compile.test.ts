@@ -139,7 +139,7 @@ describe('a schema', () => {
     [{ pattern: 'a(?=b)' }, '"pattern" is no regular expression without lookaround'],
     [{ patternProperties: { '(a)\\1': {} } }, '"patternProperties" is no regular expression'],
     [{ $ref: 'https://example.com/a' }, '"$ref" has to lead to a part of the schema'],
-    [{ $ref: '#/$defs/none' }, '"$ref" leads nowhere'],
+    [{ $ref: '#/$defs/none' }, '"$ref" points to nothing'],
     [{ unevaluatedProperties: false }, '"unevaluatedProperties" is not known here'],
     ['text', 'has to be a schema'],
   ])('that cannot be kept to is refused: %j', (schema, why) => {

@@ -94,7 +94,7 @@ function findPart(root: unknown, ref: string): unknown {
   for (const step of ref.split('/').slice(1)) {
     const name = toName(step);
     if (typeof part !== 'object' || part === null || !Object.hasOwn(part, name))
-      throw new TypeError(`"$ref" leads nowhere: ${JSON.stringify(ref)}`);
+      throw new TypeError(`"$ref" points to nothing: ${JSON.stringify(ref)}`);
     part = (part as Record<string, unknown>)[name];
   }
   return part;

@@ -96,7 +96,7 @@ function readText(schema: Keywords): Rule[] {
     );
   }
   const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
-  // One that is not known here is a remark, as the standard has it.
+  // One that is not known here is a remark, as the standard defines it.
   if (known)
     rules.push(
       of(isText, (text, work) => {

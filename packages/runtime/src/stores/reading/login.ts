@@ -13,7 +13,7 @@ export interface LoginPassword {
 export interface Login {
   role: string;
   password: string;
-  /** What a refused connection means to the caller; the password is set anew where it may be. */
+  /** What a refused connection means to the caller; the password is replaced where it may be. */
   repair(error: unknown): Promise<unknown>;
 }
 
@@ -46,7 +46,7 @@ export async function openLogin(options: LoginOptions): Promise<Login> {
         () => true,
         () => false,
       );
-      const again = isSet ? 'Its password has been set anew: try again' : 'Its password is another one';
+      const again = isSet ? 'Its password has been replaced: try again' : 'Its password is another one';
       return loginUnavailable(`The login "${role}" is refused: ${message}. ${again}`, alter);
     },
   };
@@ -122,7 +122,7 @@ const TOO_MUCH = `
 
 const ROUNDS = 4096;
 
-/** What a server keeps of a password with SCRAM-SHA-256: it proves the password, and does not tell it. RFC 5803. */
+/** What a server keeps of a password with SCRAM-SHA-256: it proves the password, and does not reveal it. RFC 5803. */
 function toVerifier(password: string): string {
   const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, ROUNDS, 32, 'sha256');

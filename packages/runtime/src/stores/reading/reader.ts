@@ -1,7 +1,7 @@
 import { BoxError } from '../../errors.ts';
 import type { SqlError } from '../client.ts';
 
-/** Runs one statement of somebody who may read the tables of the project and nothing else. */
+/** Runs one statement of someone who may read the tables of the project and nothing else. */
 export interface Reader {
   /**
    * Throws `query_failed` for what the database refuses, `query_timeout`, `query_too_large` for a first row beyond

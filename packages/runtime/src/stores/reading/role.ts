@@ -30,7 +30,7 @@ export async function takeTurn(tx: SqlSession): Promise<void> {
 }
 
 /**
- * Takes from everybody but superusers, and the roles that own something in this database, what acts beyond a statement: locks
+ * Takes from everyone but superusers, and the roles that own something in this database, what acts beyond a statement: locks
  * and notices of other sessions, their statements and their ends, large objects, the write-ahead log. Only a superuser may.
  */
 export function revokeFunctions({ isEmbedded }: { isEmbedded: boolean }): string {
@@ -80,6 +80,6 @@ const SHOWN = 'select quote_ident(space.nspname) as space, quote_ident(relation.
 const MISSING = `${SHOWN} ${FROM} where ${OF_PROJECT}
   and not (has_table_privilege($1, relation.oid, 'select') and has_schema_privilege($1, space.oid, 'usage'))`;
 
-/** Granted while it was the project's; a table of the box that everybody may read stays shut by its schema. */
+/** Granted while it was the project's; a table of the box that everyone may read stays shut by its schema. */
 const EXCESS = `${SHOWN} ${FROM}, aclexplode(relation.relacl) granted
   where granted.grantee = (select oid from pg_catalog.pg_roles where rolname = $1) and not (${OF_PROJECT})`;

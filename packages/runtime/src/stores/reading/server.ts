@@ -19,7 +19,7 @@ export interface ServerReaderOptions {
 }
 
 /**
- * Reads on a server as a login of its own, which may read the tables of the project and cannot become anybody else. Each
+ * Reads on a server as a login of its own, which may read the tables of the project and cannot become anyone else. Each
  * statement has a connection that is thrown away, so nothing it leaves behind meets another.
  */
 export function createServerReader(options: ServerReaderOptions): Reader {
@@ -58,7 +58,7 @@ const POOLER = 'DATABASE_URL leads to a connection pooler, which knows no login 
 
 async function connect(url: string, { role, password }: { role: string; password: string }): Promise<Client> {
   const address = new URL(url);
-  // Parameters of an address win over what stands before its host.
+  // Parameters of an address win over what comes before its host.
   address.searchParams.set('user', role);
   address.searchParams.set('password', password);
   const { default: pg } = await import('pg');

@@ -139,7 +139,7 @@ function edit(state: AgentState, { file_path: given, old_string: old, new_string
   const count = text.split(old).length - 1;
   if (count === 0) return refused(`The text does not stand in "${given}". Read the file, and copy the text exactly.`);
   if (count > 1 && !all)
-    return refused(`The text stands ${count} times in "${given}". Give more of it, or set replace_all.`);
+    return refused(`The text occurs ${count} times in "${given}". Give more of it, or set replace_all.`);
   const { content, ...written } = write(state, given, text.split(old).join(next));
   if (written.isError) return { content, ...written };
   return { ...written, content: `"${toPath(given)}" is edited in ${count === 1 ? 'one place' : `${count} places`}.` };

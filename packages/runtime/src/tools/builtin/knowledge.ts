@@ -11,7 +11,7 @@ export const SEARCH_KNOWLEDGE = 'search_knowledge';
 /** Looks things up in collections of the box. What it finds has its source, so that an answer can name it. */
 export async function createKnowledgeTool(collections: readonly string[]): Promise<AuthorTool> {
   const input = z.object({
-    query: z.string().min(1).max(4_000).describe('A question, or words that stand in what is looked for'),
+    query: z.string().min(1).max(4_000).describe('A question, or words that occur in what is looked for'),
     collection: z
       .enum(collections as [string, ...string[]])
       .optional()
@@ -60,7 +60,7 @@ async function search(collection: string, query: string, topK: number): Promise<
     return { hits: hits.map((hit, place) => toPassage(collection, { ...hit, score: scores[place] ?? hit.score })) };
   } catch (error) {
     if (!(error instanceof BoxError) || error.code !== 'rag_collection_not_found') throw error;
-    return { hits: [], note: `There is no collection "${collection}" in this box, so nothing is known from it.` };
+    return { hits: [], note: `There is no collection "${collection}" in this box, so nothing can be found in it.` };
   }
 }
 

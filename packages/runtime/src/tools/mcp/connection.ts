@@ -27,7 +27,7 @@ export function createMcpConnection(
   let isListed = false;
   let down: { problem: string; until: number } | undefined;
 
-  /** The next who asks connects anew. Those who have asked keep the link: what went wrong may be one's own matter. */
+  /** The next who asks reconnects. Those who have asked keep the link: what went wrong may be one's own matter. */
   const leave = (link: Link): void => {
     link.isOver = true;
     if (link.asked === 0) links.delete(link);
@@ -94,11 +94,11 @@ export function createMcpConnection(
       try {
         return await use(
           (open) => open.callTool({ name, arguments: args }, { signal, timeout: LONGEST_TIMER_MS }),
-          // Whatever it was: the next turn finds out anew whether the server is there.
+          // Whatever it was: the next turn finds out again whether the server is there.
           (error) => !signal.aborted && !isAnswer(error),
         );
       } catch (error) {
-        // Slow, or hung: asked for its tools, it answers or is connected anew. A program that is slow keeps what it has.
+        // Slow, or hung: asked for its tools, it answers or is reconnected. A program that is slow keeps what it has.
         if (isTimeout(signal.reason)) isListed = false;
         throw signal.aborted ? signal.reason : error;
       }

@@ -97,7 +97,7 @@ export function createMcpServers(log: Log, services?: Services): McpServers {
 const NAME_LENGTH = 64;
 const CALL_TIMEOUT_MS = 300_000;
 
-/** Not what the server or the network says of it, which is anybody's text: that is in the log. */
+/** Not what the server or the network says of it, which is anyone's text: that is in the log. */
 function toNote(server: string): string {
   return `The tool server "${server}" cannot be reached, so its tools may be missing or fail.`;
 }

@@ -1,7 +1,7 @@
 import type { AguiContent, AguiPart, AguiSource } from './input.ts';
 
 /**
- * Content as a provider takes it. Parts that cannot be handed on are dropped, as the protocol has it; those with an address
+ * Content as a provider takes it. Parts that cannot be handed on are dropped, as the protocol defines it; those with an address
  * that no provider reads, once it is known that the box has no such file.
  */
 export function toProviderContent(content: AguiContent): unknown {

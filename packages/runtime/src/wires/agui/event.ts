@@ -61,7 +61,7 @@ export interface AguiUsage {
   reasoningTokens?: number;
 }
 
-/** What is ours stands under `svc`. */
+/** What is ours is under `svc`. */
 interface Metadata {
   svc: Record<string, unknown>;
 }

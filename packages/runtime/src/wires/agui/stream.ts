@@ -44,12 +44,12 @@ export async function* toRejoinedEvents(
   const { turn, asked, made, readEnd } = attached;
   const { toState } = readClientState(input.state, {});
   const translator = createTranslator({ run: input, boxRunId: turn.runId, signThinking, toState });
-  const told = [...asked, ...made];
-  const has = new Set(told.map(({ id }) => id));
+  const turnMessages = [...asked, ...made];
+  const has = new Set(turnMessages.map(({ id }) => id));
   yield translator.start();
   // Half a message, of the stream that was lost, is taken back: it comes again from its beginning.
   const isHalf = input.messages.some(({ id }) => isMessageOf(turn.runId, id) && !has.has(id));
-  yield* isHalf ? [toSnapshot(told, input.messages)] : restate(told, input.messages);
+  yield* isHalf ? [toSnapshot(turnMessages, input.messages)] : restate(turnMessages, input.messages);
   const isNew = createNewFilter(has);
   for await (const event of flatten(read(turn))) {
     if (event.type === 'error') yield* translator.fail(event);

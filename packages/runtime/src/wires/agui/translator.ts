@@ -205,7 +205,7 @@ function toAguiUsage(usage: { model: string } & Usage): AguiUsage {
     inputTokens,
     outputTokens,
     totalTokens: inputTokens + outputTokens,
-    // The parts are counted from nought, so nought may be a part that is not reported.
+    // The parts are counted from zero, so zero may be a part that is not reported.
     ...(cacheReadTokens > 0 ? { cachedInputTokens: cacheReadTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteInputTokens: cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),

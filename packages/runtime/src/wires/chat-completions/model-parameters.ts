@@ -35,7 +35,7 @@ export const COMPLETION_TYPES: ParameterTypes = {
 
 const { stream: _stream, n: _n, ...PARAMETER_TYPES } = COMPLETION_TYPES;
 
-/** Throws `invalid_request` with the name of the first member that the box can neither heed nor leave out. */
+/** Throws `invalid_request` with the name of the first member that the box can neither apply nor ignore. */
 export function checkHeeded(request: object): void {
   const given = request as Record<string, unknown>;
   for (const [name, advice] of Object.entries(REFUSED))

@@ -36,7 +36,7 @@ const FAMILIES: Record<string, Family> = {
     parameters: objectOf(
       {
         command: text('The command to run; needed unless the shell is restarted'),
-        restart: { type: 'boolean', description: 'Start the shell anew' },
+        restart: { type: 'boolean', description: 'Restart the shell' },
       },
       [],
     ),
@@ -53,7 +53,7 @@ const FAMILIES: Record<string, Family> = {
         view_range: { ...range, description: 'First and last line to view, from 1; -1 is the end' },
         file_text: text('The content, for `create`'),
         old_str: text('The text to replace, for `str_replace`'),
-        new_str: text('What stands there instead, for `str_replace`; the text, for older versions of `insert`'),
+        new_str: text('The text to put there, for `str_replace`; the text, for older versions of `insert`'),
         insert_line: { type: 'integer', description: 'The line to insert behind; 0 is the beginning' },
         insert_text: text('The text to insert, for `insert`'),
       },
@@ -111,7 +111,7 @@ const FAMILIES: Record<string, Family> = {
         view_range: range,
         file_text: text('The content, for `create`'),
         old_str: text('The text to replace'),
-        new_str: text('What stands there instead'),
+        new_str: text('The text to put there'),
         insert_line: { type: 'integer', description: 'The line to insert behind' },
         insert_text: text('The text to insert'),
         old_path: text('The file to rename'),

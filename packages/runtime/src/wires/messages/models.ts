@@ -12,7 +12,7 @@ export function toMessageModel(id: string, startedAt: number): MessageModel {
   return { type: 'model', id, display_name: id, created_at: new Date(startedAt).toISOString() };
 }
 
-/** One page. Behind `before_id` comes what stands directly before it, in the order of the list. */
+/** One page. Behind `before_id` comes what comes directly before it, in the order of the list. */
 export function toModelPage(models: readonly MessageModel[], query: URLSearchParams) {
   const limit = toLimit(query.get('limit'));
   const afterId = query.get('after_id');

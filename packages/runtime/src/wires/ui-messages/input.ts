@@ -8,7 +8,7 @@ const MOST_CALL_ID = 4_096;
 
 const name = z.string().min(1).max(256).refine(isStorable, 'holds U+0000, or half of a surrogate pair');
 
-/** Where a part stands in the thread, as the box has sent it. */
+/** Where a part is in the thread, as the box has sent it. */
 const Metadata = z.looseObject({ svc: z.looseObject({ messageId: z.string().optional() }).optional() });
 
 const Text = z.looseObject({

@@ -47,7 +47,7 @@ export function newRecord(seq: number, fields: Partial<JournalRecord> = {}): Jou
   };
 }
 
-/** An append to the run as it stands in `run`. */
+/** An append to the run as it is in `run`. */
 export function newAppend(run: Pick<RunRow, 'runId' | 'epoch' | 'seq'>, fields: Partial<Append> = {}): Append {
   const { runId, epoch, seq } = run;
   return { runId, epoch, seq, records: [], patch: {}, durability: 'process', ...fields };

@@ -147,7 +147,7 @@ type Fault = 'before' | 'after' | { code: string };
 interface Broken {
   journal: Journal;
   run: RunRow;
-  /** What becomes of the next statements, one each; afterwards all is well. */
+  /** What happens to the next statements, one each; afterwards all is well. */
   break(...faults: (Fault | 'none')[]): void;
   /** The statements sent since. */
   sent: string[];

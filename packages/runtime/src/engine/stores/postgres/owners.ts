@@ -36,7 +36,7 @@ export function purgeOwnersQuery({ owners }: Tables): string {
   return `delete from ${owners} where leased_until < (select now from given) - ${FORGOTTEN_MS}`;
 }
 
-/** Takes the lock, which nobody else knows yet, and says so. Parameters: owner, key. Whoever reads the row finds the lock taken. */
+/** Takes the lock, which no one else knows yet, and says so. Parameters: owner, key. Whoever reads the row finds the lock taken. */
 export function attendQuery({ owners }: Tables): string {
   return `
     with taken as materialized (select pg_advisory_lock($2::int8))

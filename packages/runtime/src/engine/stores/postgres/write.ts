@@ -27,7 +27,7 @@ export interface PostgresWriter {
    * there rejects, and its caller may repeat it.
    */
   write(writes: Write[]): Promise<(Written | Error)[]>;
-  /** What became of writes whose commit has failed with this error, which does not say it. */
+  /** The outcome of writes whose commit has failed with this error, which does not say it. */
   readBack(writes: Write[], error: unknown): Promise<(Written | Error)[]>;
 }
 
@@ -175,7 +175,7 @@ function groupByParent(writes: Write[], standings: Standings): Batch[] {
   return [...families.values()].map((family) => ({ writes: family, areSiblings: true }));
 }
 
-/** What became of a write that the statement took. */
+/** The outcome of a write that the statement took. */
 function toWritten(write: Write, { at, tokens }: Committed): Written {
   const runId = runIdOf(write);
   const now = at.get(runId) ?? 0;

@@ -27,7 +27,7 @@ export interface CancelPlan {
   untouched: Set<string>;
 }
 
-/** What becomes of each run of a tree, its root first. Nothing, of those that have ended and those that clean up already. */
+/** What happens to each run of a tree, its root first. Nothing, of those that have ended and those that clean up already. */
 export function planCancel(tree: Standing[], { runId, error, how = {} }: CancelWrite, now: number): CancelPlan {
   const { graceOf, isOver = false, isBelow = false, isFirst = false, status = 'cancelled' } = how;
   const root = tree.find((run) => run.runId === runId);
