@@ -57,11 +57,8 @@ describeOnStores('a sweep', (newPlace) => {
     const { start, engine } = await bench(place, { work: () => work() }, { sweepMs: 60_000 });
     const { runId } = await start('work');
     const now = await journal.now();
-    for (let n = 0; n < 20; n++)
-      await journal.schedules.make({
-        ...{ id: `w@${n}`, name: 'w', cron: null, timeZone: null, input: '2null', digest: '' },
-        nextAt: now + 700 + n * 30,
-      });
+    const timer = { name: 'w', cron: null, timeZone: null, input: '2null', digest: '' };
+    for (let n = 0; n < 20; n++) await journal.schedules.make({ id: `w@${n}`, ...timer, nextAt: now + 700 + n * 30 });
     await engine.tick();
     calls.length = 0;
     const count = (wanted: string) => calls.filter((name) => name === wanted).length;
