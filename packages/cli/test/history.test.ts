@@ -335,7 +335,7 @@ describe('svc replay --promote', () => {
     const refused = async (...argv: string[]) => readError(await svc('replay', runId, '--json', '--promote', ...argv));
     expect(await refused('order.eval.ts')).toMatchObject({
       code: 'promote_refused',
-      message: expect.stringContaining('a box has it'),
+      message: expect.stringContaining('kept in a box'),
     });
     expect((await refused('order.ts')).code).toBe('promote_refused');
     writeFileSync(join(root, 'there.test.ts'), '');

@@ -376,7 +376,7 @@ describe('a tunnel', () => {
       'wss://studio.example.com/api/v1/tunnel',
     ]);
     const nowhere = await startRelay({ ...elsewhere, domain: 'localhost' });
-    await expect(nowhere.create({ installationId: 'a' })).rejects.toThrow(/sets PLANE_TUNNEL_DOMAIN/);
+    await expect(nowhere.create({ installationId: 'a' })).rejects.toThrow(/has to set PLANE_TUNNEL_DOMAIN/);
   });
 
   it('is one of so many of a person, and of a relay; one that comes back adds none', async () => {
@@ -420,7 +420,7 @@ describe('a tunnel', () => {
     time += 1;
     expect((await ask(relay, tunnel.host)).status).toBe(502);
     await vi.waitUntil(() => tunnel.said.length > 0);
-    expect(tunnel.said).toEqual([expect.stringContaining('a tunnel is good for 8 hours')]);
+    expect(tunnel.said).toEqual([expect.stringContaining('a tunnel is valid for 8 hours')]);
     expect(await attach(relay, token)).toBe(410);
   });
 

@@ -248,7 +248,7 @@ describeWhen(realServers.database, 'a tunnel of two control planes on one databa
     const { status, text } = await askAt(one, tunnel);
     expect([status, JSON.parse(text)]).toEqual([
       502,
-      { code: 'tunnel_elsewhere', message: expect.stringContaining('sets PLANE_INTERNAL_URL of each') },
+      { code: 'tunnel_elsewhere', message: expect.stringContaining('has to set PLANE_INTERNAL_URL of each') },
     ]);
   });
 

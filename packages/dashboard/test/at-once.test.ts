@@ -94,7 +94,7 @@ describeWhen(browser, 'Many runs at once, and what a run publishes', (path) => {
     expect(await isTooWide(page)).toBe(false);
     await keepPicture(page, 'runs-all-retry-narrow-dark');
     await dialog.getByRole('button', { name: 'Retry 2 runs' }).click();
-    await page.getByRole('dialog', { name: '2 runs were started anew' }).waitFor();
+    await page.getByRole('dialog', { name: '2 runs were retried' }).waitFor();
     await until(async () => (await isOf('pays')).filter(({ status }) => status === 'completed').length === 2);
   });
 

@@ -169,7 +169,7 @@ describeWhen(browser, 'Connections', (path) => {
     const page = await show('crm');
     await page.getByText(`${oauth.url}/revoke`).waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('dialog').getByText('Zoom is asked to take back what it has granted.').waitFor();
+    await page.getByRole('dialog').getByText('Zoom is asked to revoke what it has granted.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText(said).waitFor();
     expect(await listBarriers(page)).toEqual([]);

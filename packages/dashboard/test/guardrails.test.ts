@@ -39,7 +39,7 @@ describeWhen(browser, 'What may pass', (path) => {
     });
     await make('no rivals', async () => {
       await dialog.getByLabel('Looks for').selectOption('words');
-      await dialog.getByLabel('Words').fill('Acme\n\n  Initech ');
+      await dialog.getByLabel('Words', { exact: true }).fill('Acme\n\n  Initech ');
       await dialog.getByLabel('Agent output').uncheck();
       await dialog.getByLabel('Workflow input').check();
       await dialog.getByLabel('Whose texts').selectOption('workflow');

@@ -145,7 +145,7 @@ describeWhen(browser, 'The members of an organisation', (path) => {
       expect(await page.getByRole('link', { name: 'Members', exact: true }).count()).toBe(0);
       await page.keyboard.press('Control+k');
       await page.getByRole('combobox').fill('members');
-      await page.getByText('Nothing is called that').waitFor();
+      await page.getByText('Nothing has that name').waitFor();
       await page.keyboard.press('Escape');
       const around = page.getByRole('navigation', { name: 'Control plane' });
       expect(await around.count()).toBe(cookie === undefined ? 0 : 1);

@@ -67,7 +67,7 @@ const LAST: Record<string, RegExp> = {
   'wire-a': /"error":\{[^}]*"code":"invalid_api_key"[^}]*\}\}\s+(?:data: \[DONE\]\s+)?$/,
   'wire-b': /event: error\ndata: \{"type":"error","error":\{"type":"authentication_error"[^\n]*\s+$/,
   agui: /"type":"RUN_ERROR"[^\n]*"code":"unauthorized"[^\n]*\s+$/,
-  ui: /data: \{"type":"error","errorText":"[^\n]*(?:revoked|is over)[^\n]*\}\s+(?:data: \[DONE\]\s+)?$/,
+  ui: /data: \{"type":"error","errorText":"[^\n]*(?:revoked|no longer valid)[^\n]*\}\s+(?:data: \[DONE\]\s+)?$/,
   'workflow chat': /event: auth_expired\ndata: \{\}\s+$/,
   'a run': /event: auth_expired\ndata: \{\}\s+$/,
 };

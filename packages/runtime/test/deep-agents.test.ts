@@ -167,7 +167,7 @@ describe('a plan and files', () => {
       '"big" is written: 600 bytes.',
       'The file would have 360000 bytes; 262144 are allowed. Split it into several files.',
       '"a" is written: 45 bytes.',
-      'The text stands 2 times in "a". Give more of it, or set replace_all.',
+      'The text occurs 2 times in "a". Give more of it, or set replace_all.',
       'No line matches "(a+)+$".',
       expect.stringMatching(/^The pattern is not a regular expression that can be searched for: missing closing \): /),
       expect.stringMatching(

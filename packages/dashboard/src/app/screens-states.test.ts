@@ -36,7 +36,7 @@ describe('every screen', () => {
     ['connections', 'Nothing is connected yet', 'svc.connection'],
     ['triggers', 'There is no trigger yet', 'A trigger starts'],
     ['keys', 'There is no API key yet', 'granted'],
-    ['notify', 'Nobody is notified', 'svc.config.ts'],
+    ['notify', 'No one is notified', 'svc.config.ts'],
     ['activity', 'Nothing was changed yet', 'listed here'],
   ])('%s says what it has nothing of, and what to do', async (id, title, way) => {
     const draw = await openScreen(id);

@@ -75,7 +75,7 @@ export const listRuns = operation({
 
 export const getRunStats = operation({
   id: 'runs.stats',
-  summary: 'Count runs, their durations and tokens by the time they were created',
+  summary: 'Count how many runs there were by status and time, how long they took and their tokens',
   route: 'GET /api/runs/stats',
   tag: 'runs',
   kind: 'read',
