@@ -1,6 +1,6 @@
 import { ClientError, ClientRunError } from './errors.ts';
 
-/** The box, or what comes before it, is away for a while. */
+/** The box, or a proxy in front of it, is away for a while. */
 export function isPassing(error: unknown, signal: AbortSignal | undefined): boolean {
   if (signal?.aborted || error instanceof ClientRunError) return false;
   return error instanceof ClientError ? error.status >= 502 && error.status <= 504 : error instanceof TypeError;

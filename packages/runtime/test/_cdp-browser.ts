@@ -67,7 +67,7 @@ export interface CdpProxy {
   cut(): void;
 }
 
-/** What comes before a browser and asks for a key; closed after the test. */
+/** A proxy in front of a browser, which asks for a key; closed after the test. */
 export async function startCdpProxy(
   port: number,
   accept: (request: IncomingMessage) => boolean = () => true,

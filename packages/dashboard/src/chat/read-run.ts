@@ -83,7 +83,7 @@ function isShutdown(event: AgentEvent): boolean {
   return event.type === 'RUN_ERROR' && event.code === 'shutting_down';
 }
 
-/** The box, or what comes before it, is away for a while. */
+/** The box, or a proxy in front of it, is away for a while. */
 function isPassing(error: unknown): boolean {
   const { status } = (error ?? {}) as { status?: unknown };
   return typeof status === 'number' ? status >= 502 && status <= 504 : error instanceof TypeError;

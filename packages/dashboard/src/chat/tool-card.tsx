@@ -30,7 +30,7 @@ export interface Outcome {
 export interface CallWords {
   /** What is called, and with what. Undefined: the tool, with its arguments. */
   toCalled(call: ChatToolCall): { name: string; args: string } | undefined;
-  /** The outcome of it, in a line. Undefined: nothing that is worth one. */
+  /** Its outcome in a line. Undefined: nothing that is worth one. */
   toOutcome(call: ChatToolCall, result: string): Outcome | undefined;
 }
 

@@ -8,7 +8,7 @@ export interface ProviderQuestion {
   signal: AbortSignal;
 }
 
-/** The outcome of it. Never the text of an answer: it may be anyone's. */
+/** Its outcome. Never the text of an answer: it may be anyone's. */
 export type ProviderAnswer =
   | { status: number; json: unknown; problem?: undefined }
   | { status: number | null; json?: undefined; problem: string };

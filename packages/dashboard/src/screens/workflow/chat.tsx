@@ -72,7 +72,7 @@ function openWith(box: BoxContext, name: string): OpenChat {
       signal,
     });
     if (response.ok) return response;
-    // What comes before the box is not the box: it is asked again.
+    // A proxy in front of the box is not the box: it is asked again.
     if (response.status >= 502 && response.status <= 504) throw new TypeError(`It answered ${response.status}.`);
     throw new ClientError(response.status, (await response.json().catch(() => ({}))) as object);
   };

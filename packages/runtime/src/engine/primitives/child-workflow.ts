@@ -27,7 +27,7 @@ export interface ManyChildStart<I = unknown> extends ChildStartHow {
   input: I;
 }
 
-/** The outcome of it. `error`: what `start` would have thrown. */
+/** Its outcome. `error`: what `start` would have thrown. */
 export type ManyChildStarted = StartedWorkflow | { status: 'refused'; error: { code: string; message: string } };
 
 /**
