@@ -188,7 +188,12 @@ export function findBoxError(thrown: unknown): BoxError | undefined {
   return error instanceof BoxError ? error : undefined;
 }
 
-/** Whether what failed so may have happened: whoever was to do it has not answered. */
+/** Marks the error of what may have happened all the same: whoever was to do it has not answered. */
+export function asOutcomeUnknown(error: BoxError): BoxError {
+  return Object.assign(error, { isOutcomeUnknown: true as const });
+}
+
+/** Whether an error is, or wraps, what `asOutcomeUnknown` has marked. */
 export function isOutcomeUnknown(thrown: unknown): boolean {
   return (findBoxError(thrown) as { isOutcomeUnknown?: true } | undefined)?.isOutcomeUnknown === true;
 }

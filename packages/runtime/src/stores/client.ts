@@ -1,4 +1,4 @@
-import { BoxError } from '../errors.ts';
+import { asOutcomeUnknown, BoxError } from '../errors.ts';
 import type { SqlClient } from './sql.ts';
 
 /** One session of a store: what a transaction hands to its work. */
@@ -45,9 +45,7 @@ export function toStoreError(error: unknown): unknown {
   if (!isDown) return error;
   const down = storeUnavailable(UNREACHABLE, error);
   // A statement was sent, and nobody knows how far it came.
-  return severity === undefined && !NOT_SENT.has(code)
-    ? Object.assign(down, { isOutcomeUnknown: true as const })
-    : down;
+  return severity === undefined && !NOT_SENT.has(code) ? asOutcomeUnknown(down) : down;
 }
 
 /**

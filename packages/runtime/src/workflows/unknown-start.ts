@@ -1,7 +1,7 @@
 import { newRunId } from '../engine/ids.ts';
 import type { StartRequest } from '../engine/engine.ts';
 import type { CreateResult } from '../engine/journal/starts.ts';
-import { BoxError, findBoxError, isOutcomeUnknown } from '../errors.ts';
+import { asOutcomeUnknown, BoxError, findBoxError, isOutcomeUnknown } from '../errors.ts';
 
 /**
  * Makes a start, and says of one that the store has not answered that it may have been made, and how to find out. To take
@@ -24,9 +24,7 @@ export async function orUnknown(
     const what =
       key === undefined ? `${message.replace(/ Try again\.$/, '')} ${unkeyed(runId)}` : `${message} ${KEYED}`;
     const given = { ...details, mayHaveStarted: true, ...(runId === undefined ? {} : { runId }) };
-    throw Object.assign(new BoxError('store_unavailable', what, { cause: error, details: given }), {
-      isOutcomeUnknown: true,
-    });
+    throw asOutcomeUnknown(new BoxError('store_unavailable', what, { cause: error, details: given }));
   }
 }
 

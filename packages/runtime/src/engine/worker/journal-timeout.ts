@@ -1,4 +1,4 @@
-import { BoxError } from '../../errors.ts';
+import { asOutcomeUnknown, BoxError } from '../../errors.ts';
 import type { Journal } from '../journal.ts';
 import { real } from '../real.ts';
 import { wrapJournal } from '../stores/wrap.ts';
@@ -66,5 +66,5 @@ interface Waiting {
 
 function late(name: string, limitMs: number): BoxError {
   const message = `The journal's database did not answer "${name}" within ${limitMs / 1_000} seconds. Try again.`;
-  return Object.assign(new BoxError('store_unavailable', message), { isOutcomeUnknown: true as const });
+  return asOutcomeUnknown(new BoxError('store_unavailable', message));
 }

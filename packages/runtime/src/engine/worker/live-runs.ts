@@ -129,7 +129,7 @@ export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns
       execution.abandon(run.error === null ? new Error(`The run is ${run.status}.`) : decode(run.error));
       return true;
     },
-    arrive: (runId, work) => arrive(runId, work),
+    arrive,
     enter<T>(runId: string, work: () => Promise<T>) {
       const entry: Promise<T> = arrive(runId, work, () => entering.delete(entry));
       entering.add(entry);

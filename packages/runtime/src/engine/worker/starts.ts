@@ -5,14 +5,14 @@ import type { Ambient } from '../handle.ts';
 import type { RunRow } from '../journal/run.ts';
 import type { CreateResult, NewRun } from '../journal/starts.ts';
 import { compensated } from '../run/outcome.ts';
-import { encode } from '../serialize.ts';
 import { startedByOf, toRetriedBy } from '../started-by.ts';
 import type { StartedBy } from '../started-by.ts';
 import { isSameDigest } from '../values/digest.ts';
 import { isRef } from '../values/large-ref.ts';
 import type { ValueDigest } from '../journal/digest.ts';
 import type { Limits } from '../limits.ts';
-import { boundGiven, TURN_BYTES } from '../values/size.ts';
+import { encodeGiven } from '../values/given.ts';
+import { TURN_BYTES } from '../values/size.ts';
 import { keptRecords, listAfterFailure } from '../run/retried-run.ts';
 import { keptSeed } from '../run/seed.ts';
 import { createForks } from './forks.ts';
@@ -116,10 +116,7 @@ export function createStarts(options: StartsOptions): Starts {
           ? {}
           : { idempotency: { key: toRetryKey(run, idempotencyKey), digest: from, ...keptFor(retriedBy) } };
       const { runId, sessionId } = run;
-      const input =
-        given === undefined
-          ? run.input
-          : boundGiven(encode(given, 'input'), { value: given, what: 'input', limit: TURN_BYTES });
+      const input = given === undefined ? run.input : encodeGiven(given, 'input', TURN_BYTES);
       const { timeoutMs } = run;
       const startedBy = retriedBy ? JSON.stringify(toRetriedBy(run, retriedBy)) : run.startedBy;
       const marks = { attributes: marksOfBox(run), startedBy };

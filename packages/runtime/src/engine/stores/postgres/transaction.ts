@@ -1,4 +1,4 @@
-import { BoxError } from '../../../errors.ts';
+import { asOutcomeUnknown, BoxError } from '../../../errors.ts';
 import type { SqlClient } from '../../../stores/sql.ts';
 import { real } from '../../real.ts';
 import { isRetryable, isRolledBack } from './errors.ts';
@@ -60,5 +60,5 @@ export function unavailable(cause: unknown): BoxError {
   if (cause instanceof BoxError) return cause;
   const message = 'The journal lost its database while it was writing. Try again.';
   const error = new BoxError('store_unavailable', message, { cause, details: { retryAfter: 1 } });
-  return Object.assign(error, { isOutcomeUnknown: true as const });
+  return asOutcomeUnknown(error);
 }
