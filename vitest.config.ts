@@ -5,7 +5,7 @@ import { SHORT_LIVED } from './scripts/_short-lived.mjs';
 
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
- * under a deployed box, the site of the docs. They, and `DEATH_TESTS`, have a config of their own, which CI runs too.
+ * under a deployed box, the site of the docs. They, `DEATH_TESTS` and `PAGE_TESTS` have a config of their own, which CI runs too.
  */
 export const LONG_TESTS = [
   ...['stack', 'plane-image', 'published', 'newcomer', 'teams', 'deployed-outages', 'deployed-replicas', 'package'].map(
@@ -32,6 +32,18 @@ export const DEATH_TESTS = [
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
   'packages/runtime/src/engine/stores/postgres/pooler.test.ts',
+];
+
+/**
+ * They open pages in a Chromium, whose processes take as much of the machine as those of all other tests of the suite. Where there
+ * is none most of each is skipped.
+ */
+export const PAGE_TESTS = [
+  'packages/dashboard/test/*.test.ts',
+  'packages/control-plane/test/pages.test.ts',
+  ...['browser', 'docs-browser', 'react', 'react-runs', 'wires-in-pages'].map(
+    (name) => `packages/runtime/test/${name}.test.ts`,
+  ),
 ];
 
 /**
@@ -65,6 +77,9 @@ const ALONE = [
 
 /** Lines are wrapped with the real paths in them, so how long those are is seen: these stay in the usual folder. */
 const WRAPPED = ['packages/cli/test/*transcripts.test.ts'];
+
+/** The modules of the runtime are loaded once a worker, not once a file, which took longer than most files run. */
+export const SHARED = { isolate: false, env: { TMPDIR: SCRATCH } };
 
 export const base = defineConfig({
   resolve: { conditions: ['svc-source'] },
@@ -106,10 +121,8 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...ALONE],
-          // The modules of the runtime are loaded once a worker, not once a file, which took longer than most files run.
-          isolate: false,
-          env: { TMPDIR: SCRATCH },
+          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...PAGE_TESTS, ...ALONE],
+          ...SHARED,
         },
       },
     ],

@@ -27,7 +27,7 @@ import { median, quantile, round } from './_stats.mjs';
 export async function run(print, { only = '' } = {}) {
   const isAsked = (/** @type {string} */ name) => name.includes(only);
   if (isAsked('size')) print(measureSizes());
-  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+  const executablePath = process.env.CHROMIUM_PATH ?? '/usr/lib/chromium/chromium-headless-shell';
   if (!existsSync(executablePath)) {
     print({ bench: 'dashboard', skipped: 'CHROMIUM_PATH is not the path of a Chromium' });
     return;

@@ -4,14 +4,8 @@ import { basename, join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
-import { browser as installed } from '../../runtime/test/_browser.ts';
-import type { Requirement } from '../../runtime/test/require.ts';
 
-/** The path of a Chromium. */
-export const browser: Requirement<string> = {
-  value: process.env.CHROMIUM_PATH || installed.value,
-  missing: 'a Chromium (CI_CHROMIUM=1 .ci/services.sh, or set CHROMIUM_PATH to its path)',
-};
+export { browser } from '../../runtime/test/_browser.ts';
 
 export interface PageOptions {
   width?: number;

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { Query } from '@tanstack/react-query';
 import type { OperationId, OperationInput, OperationOutput } from '@svc/runtime/client';
 import { useBox } from '../app/box.ts';
 
@@ -46,26 +47,28 @@ export function useList<Id extends OperationId>(id: Id, input: OperationInput<Id
 
 /** A write. Afterwards whatever the rooms answer is read again; default: the room of the operation. */
 export function useChange<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf(id)]) {
-  return useWrite(id, rooms, 'active');
+  return useWrite(id, rooms, { leaves: false });
 }
 
-/** A write after which its page is left: what the room answers is old, and read again by the page that shows it next. */
-export function useLeave<Id extends OperationId>(id: Id) {
-  return useWrite(id, [roomOf(id)], 'none');
+/**
+ * A write after which its page is left: what the rooms answer is old, and read again by the page that shows it next. A read that is
+ * under way is dropped, since it might be answered that there is no such thing any more.
+ */
+export function useLeave<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf(id)]) {
+  return useWrite(id, rooms, { leaves: true });
 }
 
 // --- internal ---
 
-function useWrite<Id extends OperationId>(id: Id, rooms: readonly string[], refetchType: 'active' | 'none') {
+function useWrite<Id extends OperationId>(id: Id, rooms: readonly string[], { leaves }: { leaves: boolean }) {
   const { client } = useBox();
   const queries = useQueryClient();
+  const predicate = ({ queryKey: [of] }: Query): boolean => rooms.includes(roomOf(String(of)));
   return useMutation({
+    onMutate: () => (leaves ? queries.cancelQueries({ predicate }) : undefined),
     mutationFn: (input: OperationInput<Id>) => client.call(id, ...([input] as never)),
-    onSettled: () =>
-      queries.invalidateQueries({
-        refetchType,
-        predicate: ({ queryKey: [of] }) => rooms.includes(roomOf(String(of))),
-      }),
+    onSettled: (_output, error) =>
+      queries.invalidateQueries({ refetchType: leaves && !error ? 'none' : 'active', predicate }),
   });
 }
 

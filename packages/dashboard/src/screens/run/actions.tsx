@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useChange } from '../../api/queries.ts';
+import { useChange, useLeave } from '../../api/queries.ts';
 import { useBox, useMay } from '../../app/box.ts';
 import { useDialogs } from '../../app/search.ts';
 import { Button } from '../../ui/button.tsx';
@@ -147,7 +147,7 @@ function CancelThis({ run: { runId, name }, onClose }: AskedProps) {
 }
 
 function DeleteThis({ run: { runId, name }, onClose }: AskedProps) {
-  const remove = useChange('runs.delete', ['runs.list', 'sessions']);
+  const remove = useLeave('runs.delete', ['runs', 'sessions']);
   return (
     <Delete
       name={`this run of "${name}"`}

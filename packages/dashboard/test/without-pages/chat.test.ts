@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { AgentEvent } from '@svc/runtime/client';
-import { createAgent } from '../../runtime/test/_agui.ts';
-import { json, setupBoxes } from '../../runtime/test/_setup.ts';
-import type { TestBox } from '../../runtime/test/_setup.ts';
-import { createChat } from '../src/chat/create-chat.ts';
-import { runOf, toChatMessages, toText } from '../src/chat/message.ts';
-import type { ChatMessage, ListedTurn } from '../src/chat/message.ts';
-import { readRun } from '../src/chat/read-run.ts';
-import type { Post, ReadOptions, ResumeEntry } from '../src/chat/read-run.ts';
-import { applyEvent, applyFailure, EMPTY, toSent } from '../src/chat/thread.ts';
-import type { Thread } from '../src/chat/thread.ts';
+import { createAgent } from '../../../runtime/test/_agui.ts';
+import { json, setupBoxes } from '../../../runtime/test/_setup.ts';
+import type { TestBox } from '../../../runtime/test/_setup.ts';
+import { createChat } from '../../src/chat/create-chat.ts';
+import { runOf, toChatMessages, toText } from '../../src/chat/message.ts';
+import type { ChatMessage, ListedTurn } from '../../src/chat/message.ts';
+import { readRun } from '../../src/chat/read-run.ts';
+import type { Post, ReadOptions, ResumeEntry } from '../../src/chat/read-run.ts';
+import { applyEvent, applyFailure, EMPTY, toSent } from '../../src/chat/thread.ts';
+import type { Thread } from '../../src/chat/thread.ts';
 
 const boxes = setupBoxes();
 const openBox = boxes.share({ agents: { helper: createAgent() } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseMarkdown } from '../src/chat/parse-markdown.ts';
-import { toRequestTexts } from '../src/chat/requests.ts';
+import { parseMarkdown } from '../../src/chat/parse-markdown.ts';
+import { toRequestTexts } from '../../src/chat/requests.ts';
 
 describe('the text of a model', () => {
   test.each([
