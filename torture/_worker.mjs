@@ -32,6 +32,7 @@ import {
  * @property {number} replayed runs whose records were read
  * @property {number} rss      bytes, after a collection where node was started with --expose-gc
  * @property {number} heap
+ * @property {number} cpu      milliseconds of a processor since it was forked
  */
 
 const begun = performance.now();
@@ -101,7 +102,8 @@ process.on('message', (message) => {
   if (message !== 'facts') return;
   /** @type {any} */ (globalThis).gc?.();
   const { rss, heapUsed } = process.memoryUsage();
-  say({ event: 'facts', facts: { ...facts, rss, heap: heapUsed } });
+  const { user, system } = process.cpuUsage();
+  say({ event: 'facts', facts: { ...facts, rss, heap: heapUsed, cpu: (user + system) / 1_000 } });
 });
 if (!supervised)
   process.once('SIGTERM', async () => {

@@ -29,6 +29,7 @@ export function createWorkflows({ receiver, onAbort }) {
     const answer = await fetch(receiver, { method: 'POST', headers, body: '{}', signal });
     return /** @type {{ n: number }} */ (await answer.json()).n;
   });
+  const note = createStep('torture#note', async (/** @type {unknown} */ given) => given);
   return {
     /** Steps in pairs, some of which fail once, and short sleeps. */
     work: {
@@ -61,6 +62,12 @@ export function createWorkflows({ receiver, onAbort }) {
     },
     nap: {
       run: () => sleep('1 hour'),
+    },
+    /** A step after the resume, which calls no one. */
+    wait: {
+      async run({ token }) {
+        return note(await createHook({ token }));
+      },
     },
     ask: {
       async run({ token }) {

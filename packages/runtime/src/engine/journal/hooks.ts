@@ -64,6 +64,8 @@ export interface ResumeOptions {
   verdict?: string;
   /** The same key with the same digest answers the resume it made again for 24 hours; with another digest it is refused. */
   idempotency?: { key: string } & ValueDigest;
+  /** A hook that has been given so many is `full`. */
+  most?: number;
 }
 
 /** One resume of a hook. */
@@ -85,7 +87,7 @@ export type ResumeResult =
   | { outcome: 'already'; hook: HookRow; event: HookEvent }
   /** Its run is final. */
   | { outcome: 'closed'; hook: HookRow }
-  /** Its run has so many to take that no more are kept. */
+  /** It has been given as many as `most` says. */
   | { outcome: 'full' };
 
 export interface HookStore {
@@ -95,8 +97,6 @@ export interface HookStore {
   close(runId: string, token: string, call: number): Promise<void>;
   /** The open hook of the token, else the newest closed one. */
   find(token: string): Promise<HookRow | undefined>;
-  /** What a resume with an idempotency key that was used before answers. Undefined: it has no such key. */
-  findRepeat(token: string, options: ResumeOptions): Promise<ResumeResult | undefined>;
   /** How many resumes the open hook of the token has had. Undefined: there is none. */
   countGiven(token: string): Promise<{ runId: string; given: number } | undefined>;
   /** How many resumes of its hooks the run has taken, of all of them together. */

@@ -3,6 +3,8 @@ import type { Journal } from '../journal.ts';
 
 /** What has been given to hooks and waits for their runs to take it. */
 export interface Backlog {
+  /** A hook that has been given fewer is not full. */
+  readonly most: number;
   /** Whether the open hook of the token takes no more, until its run has taken some. */
   isFull(token: string): Promise<boolean>;
 }
@@ -21,6 +23,7 @@ export interface BacklogOptions {
 export function createBacklog({ journal: { hooks }, now, most }: BacklogOptions): Backlog {
   const counted = createLru<{ taken: number; at: number }>(MOST_KNOWN);
   return {
+    most,
     async isFull(token) {
       const open = await hooks.countGiven(token);
       if (!open || open.given < most) return false;

@@ -63,10 +63,11 @@ export function createControls(options: ControlsOptions): Controls {
     },
     async resumeHook(token, payload, given) {
       const text = encodeGiven(payload, 'payload');
-      // One that was taken is answered as it was: whoever lost that answer sends it again.
-      if (await backlog.isFull(token))
-        return (given && (await journal.hooks.findRepeat(token, given))) ?? { outcome: 'full' };
-      const result = await journal.hooks.resume(token, text, given);
+      const few = await journal.hooks.resume(token, text, { ...given, most: backlog.most });
+      const result =
+        few?.outcome === 'full' && !(await backlog.isFull(token))
+          ? await journal.hooks.resume(token, text, given)
+          : few;
       publisher.decided(result, given);
       if (result?.outcome === 'resumed') signals.signal(result.hook.runId);
       return result;

@@ -20,10 +20,19 @@ export function describeEntries(world: World): void {
       expect(await hooks.resume('t', '[1]', keyed('e'))).toStrictEqual({ outcome: 'idempotency_conflict' });
       expect(await hooks.resume('t', '[1]', keyed('d', 'K'))).toMatchObject({ outcome: 'already' });
       expect(await hooks.resume('t', '[1]')).toMatchObject({ outcome: 'already' });
-      expect(await hooks.findRepeat('t', keyed())).toStrictEqual({ ...first, outcome: 'repeated' });
-      expect(await hooks.findRepeat('t', keyed('e'))).toStrictEqual({ outcome: 'idempotency_conflict' });
-      for (const options of [keyed('d', 'K'), {}]) expect(await hooks.findRepeat('t', options)).toBeUndefined();
-      expect(await hooks.findRepeat('none', keyed())).toBeUndefined();
+    });
+
+    test('is answered again where the hook takes no more', async () => {
+      const { hooks } = world.journal;
+      await openHook(world.journal, 't', { many: true });
+      const first = await hooks.resume('t', '[1]', { ...keyed(), most: 2 });
+      expect(first).toMatchObject({ outcome: 'resumed', event: { n: 0 } });
+      expect(await hooks.resume('t', '[2]', { most: 2 })).toMatchObject({ outcome: 'resumed', event: { n: 1 } });
+      for (const options of [{}, keyed('d', 'K')])
+        expect(await hooks.resume('t', '[3]', { ...options, most: 2 })).toStrictEqual({ outcome: 'full' });
+      expect(await hooks.resume('t', '[1]', { ...keyed(), most: 2 })).toStrictEqual({ ...first, outcome: 'repeated' });
+      expect(await hooks.resume('t', '[3]', { most: 3 })).toMatchObject({ outcome: 'resumed', event: { n: 2 } });
+      expect(await hooks.countGiven('t')).toMatchObject({ given: 3 });
     });
 
     test('stays the answer once the run is final', async () => {

@@ -1,8 +1,13 @@
+import type { SqlClient } from '../../../stores/sql.ts';
+import type { ClaimOne } from '../../journal/leases.ts';
+import type { RunRow } from '../../journal/run.ts';
 import { NOW } from './sql.ts';
 import { claimable, claimableOne } from '../sql/queries.ts';
-import { RUN_SELECT } from '../sql/rows.ts';
+import { RUN_SELECT, toRunRow } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
 import type { Tables } from '../sql/tables.ts';
 import { IS_LAPSED, lapsedOwners } from './owners.ts';
+import { toStoredText } from '../sql/text.ts';
 
 /**
  * Takes runs, in the order of `part`, `due` and the run's id. Parameters: owner, lease in milliseconds, limit; `isChoosy`:
@@ -22,11 +27,38 @@ export function claimQuery(tables: Tables, isChoosy = false): string {
   return `with ${GIVEN}, ${lapsedOwners(tables)}, ${parts.join(', ')}, picked as (${union}) ${takeQuery(runs)}, part, due`;
 }
 
-/** Takes one run. Parameters: owner, lease in milliseconds, run id, an owner it is taken from, whether that has died. */
-export function claimRunQuery({ runs }: Tables): string {
-  const picked = `select run_id as id from ${runs} where run_id = $3 and ${claimableOne('$4')} for update skip locked`;
-  const isReleased = `${IS_RELEASED} or (owner = $4 and not $5::boolean)`;
-  return `with ${GIVEN}, picked as (${picked}) ${takeQuery(runs, isReleased)}`;
+/** A run that is asked for by its id. */
+export interface NamedClaim extends ClaimOne {
+  runId: string;
+}
+
+/** Answers a function that takes runs by their ids, those of one owner in one statement. Undefined: it cannot be claimed. */
+export function createNamedClaims(
+  sql: SqlClient,
+  tables: Tables,
+): (claims: NamedClaim[]) => Promise<(RunRow | undefined)[]> {
+  const [one, many] = [claimRunQuery(tables), claimRunsQuery(tables)];
+  const claimOne = ({ runId, owner, leaseMs, from = { owner, died: false } }: NamedClaim): Promise<StoredRow[]> =>
+    sql.query<StoredRow>(one, [toStoredText(owner), leaseMs, toStoredText(runId), toStoredText(from.owner), from.died]);
+  const claimAll = (claims: NamedClaim[]): Promise<StoredRow[]> => {
+    const [first] = claims;
+    if (!first || claims.length === 1) return first ? claimOne(first) : Promise.resolve([]);
+    const ids = claims.map(({ runId }) => toStoredText(runId));
+    return sql.query<StoredRow>(many, [toStoredText(first.owner), first.leaseMs, ids]);
+  };
+  return async (claims) => {
+    const groups = new Map<string, NamedClaim[]>();
+    for (const claim of claims) {
+      const key = claim.from ? claim.runId : `${claim.leaseMs} ${claim.owner}`;
+      groups.set(key, [...(groups.get(key) ?? []), claim]);
+    }
+    const rows = await Promise.all([...groups.values()].map(claimAll));
+    const taken = new Map(rows.flat().map((row) => [row.runId, row]));
+    return claims.map(({ runId }) => {
+      const row = taken.get(toStoredText(runId));
+      return row && toRunRow(row);
+    });
+  };
 }
 
 /**
@@ -49,6 +81,19 @@ export function renewQuery({ runs, owners }: Tables): string {
 }
 
 // --- internal ---
+
+/** Takes one run. Parameters: owner, lease in milliseconds, run id, an owner it is taken from, whether that has died. */
+function claimRunQuery({ runs }: Tables): string {
+  const picked = `select run_id as id from ${runs} where run_id = $3 and ${claimableOne('$4')} for update skip locked`;
+  const isReleased = `${IS_RELEASED} or (owner = $4 and not $5::boolean)`;
+  return `with ${GIVEN}, picked as (${picked}) ${takeQuery(runs, isReleased)}`;
+}
+
+/** Takes runs that are free, or the owner's, by their ids. Parameters: owner, lease in milliseconds, run ids. */
+function claimRunsQuery({ runs }: Tables): string {
+  const picked = `select run_id as id from ${runs} where run_id = any($3::text[]) and ${claimableOne('$1')} for update skip locked`;
+  return `with ${GIVEN}, picked as (${picked}) ${takeQuery(runs)}`;
+}
 
 const GIVEN = `given as (select ${NOW} as now, $1::text as owner)`;
 

@@ -1,5 +1,6 @@
-import type { HookEvent, ResumeOptions, ResumeResult } from '../../journal/hooks.ts';
-import { findFirstQuery, findHookQuery, findKeyedQuery, setVerdictQuery } from '../sql/hooks.ts';
+import type { SqlClient } from '../../../stores/sql.ts';
+import type { HookEvent, HookRow, ResumeOptions, ResumeResult } from '../../journal/hooks.ts';
+import { findFirstQuery, findHookQuery, findHooksQuery, findKeyedQuery, setVerdictQuery } from '../sql/hooks.ts';
 import { judgeKey, judgeResume, toHookEvent, toHookRow } from '../sql/hooks.ts';
 import { NOW, signalSets } from './sql.ts';
 import { toNumbered } from './statements.ts';
@@ -17,7 +18,7 @@ export async function resumeInTransaction(
 ): Promise<ResumeResult | undefined> {
   const { runs, hooks, hookEvents } = tables;
   const { token, payload, options } = given;
-  const { idempotency, verdict } = options;
+  const { idempotency, verdict, most } = options;
   const name = toStoredText(token);
   // The run's row and not the hook's: the end of the run takes them in this order too. Its lock excludes
   // every other change of the run's hooks, so what is read afterwards stays true.
@@ -42,13 +43,22 @@ export async function resumeInTransaction(
   const settled = judgeResume(hook, first && toHookEvent(first));
   if (settled) return settled;
   const [event] = await tx.query<{ n: number; at: number }>(
-    `with signalled as (
-      update ${runs} set ${signalSets('', '1', NOW)} where run_id = $1 and status not in ${FINAL_STATUSES})
-    insert into ${hookEvents} (run_id, token, n, payload, at, idempotency_key, idempotency_digest)
-    select $1, $2, coalesce(max(n) + 1, 0), $3, ${NOW}, $4::text, $5::text from ${hookEvents} where run_id = $1 and token = $2
-    returning n, at`,
-    [...key, toStoredText(payload), toStored(idempotency?.key), toStored(idempotency?.digest)],
+    `with written as (
+      insert into ${hookEvents} (run_id, token, n, payload, at, idempotency_key, idempotency_digest)
+      select $1, $2, coalesce(max(n) + 1, 0), $3, ${NOW}, $4::text, $5::text from ${hookEvents} where run_id = $1 and token = $2
+      having coalesce(max(n) + 1, 0) < coalesce($6::int8, ${NO_LIMIT}) returning n, at),
+    signalled as (
+      update ${runs} set ${signalSets('', '1', NOW)} where run_id = (select $1 from written) and status not in ${FINAL_STATUSES})
+    select n, at from written`,
+    [
+      ...key,
+      toStoredText(payload),
+      toStored(idempotency?.key),
+      toStored(idempotency?.digest),
+      most === undefined ? null : hook.since + most,
+    ],
   );
+  if (!event) return { outcome: 'full' };
   if (verdict !== undefined) await tx.query(toNumbered(setVerdictQuery(tables)), [toStoredText(verdict), ...key]);
   return {
     outcome: 'resumed',
@@ -56,3 +66,28 @@ export async function resumeInTransaction(
     event: { token, payload, ...event } as HookEvent,
   };
 }
+
+/** Answers a function that finds the hooks of tokens as `find` does, in one statement. */
+export function createHookFinder(
+  sql: SqlClient,
+  tables: Tables,
+): (tokens: string[]) => Promise<(HookRow | undefined)[]> {
+  const one = toNumbered(findHookQuery(tables));
+  return async (tokens) => {
+    const names = tokens.map(toStoredText);
+    const rows =
+      names.length === 1
+        ? await sql.query<StoredRow>(one, names)
+        : await sql.query<StoredRow>(findHooksQuery(tables), [names]);
+    const found = new Map(rows.map((row) => [String(row.token), row]));
+    return names.map((name) => {
+      const row = found.get(name);
+      return row && toHookRow(row);
+    });
+  };
+}
+
+// --- internal ---
+
+/** More than the number of a resume can be. */
+const NO_LIMIT = '4294967296';

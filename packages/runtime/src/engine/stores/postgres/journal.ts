@@ -9,23 +9,22 @@ import { createOverdueReader } from '../sql/cancelling.ts';
 import { createChunkReader } from '../sql/chunks.ts';
 import { findOwner, listHeld, mark, pause, unblock, unpause } from '../sql/held.ts';
 import { createEndedReader } from '../sql/ended.ts';
-import { createHookReader } from '../sql/hooks.ts';
 import { cancelTree } from './cancel.ts';
 import { createChunkWriter } from './chunks.ts';
-import { claimQuery, claimRunQuery, renewQuery } from './claim.ts';
+import { claimQuery, createNamedClaims, renewQuery } from './claim.ts';
 import { deleteFinalRuns } from './delete.ts';
-import { resumeInTransaction } from './hooks.ts';
+import { createPostgresHooks } from './hook-store.ts';
 import { createStartWriter, keyedQuery } from './keyed.ts';
 import { forgetOthersQuery, IS_LAPSED, lapsedOwners, purgeOwnersQuery, silentOwners } from './owners.ts';
 import { createPresence } from './presence.ts';
 import { createLanes, keyOf } from './lanes.ts';
-import { limitClient } from './limit.ts';
+import { COMMIT_LIMITS, limitClient, MOST_SHARED } from './limit.ts';
 import { migratePostgres } from './migrate.ts';
 import { NOW } from './sql.ts';
 import type { Query } from './sql.ts';
 import { createPostgresSerial } from './serial.ts';
 import { createPostgresStatements } from './statements.ts';
-import { retryClient, transact } from './transaction.ts';
+import { retryClient } from './transaction.ts';
 import { createPostgresWriter, isPlain } from './write.ts';
 import { createPurge } from '../sql/purge.ts';
 import { expireOthersQuery, nextWakeQuery, purgeKeysQuery, purgeRatesQuery } from '../sql/queries.ts';
@@ -71,10 +70,8 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
 
 // --- internal ---
 
-const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
-
-/** A start of more bytes has a transaction: those behind it would wait a second for a turn with images. */
-const MOST_SHARED = 1024 * 1024;
+/** Runs of one answer, each with its input. */
+const MOST_CLAIMED = 100;
 
 /** Less than the engine waits for an answer: the statement ends before the engine gives up on it. */
 const STATEMENT_MS = 8_000;
@@ -108,7 +105,12 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     sizeOf: ({ chunks }) => sizeOfChunks(chunks),
     keyOf: ({ runId }) => runId,
   });
+  const named = createGroupCommit(createNamedClaims(sql, tables), {
+    maxEntries: MOST_CLAIMED,
+    keyOf: ({ runId }) => runId,
+  });
   const statements = createPostgresStatements(sql, tables);
+  const { hooks, idle: hooksIdle } = createPostgresHooks({ client, retrying: sql, statements });
   const queries = {
     expireOthers: `with ${GIVEN}, forgotten as (${forgetOthersQuery(tables)}) ${expireOthersQuery(tables.runs)}`,
     purgeOwners: `with given as (select ${NOW} as now) ${purgeOwnersQuery(tables)} returning 1`,
@@ -116,7 +118,6 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     purgeRates: `with given as (select ${NOW} as now) ${purgeRatesQuery(tables)} returning 1`,
     claim: claimQuery(tables),
     claimOthers: claimQuery(tables, true),
-    claimRun: claimRunQuery(tables),
     renew: renewQuery(tables),
     nextWake: `with given as (select ${NOW} as now, '' as owner), ${lapsedOwners(tables)} ${nextWakeQuery(tables, IS_LAPSED)}`,
     look: `with ${GIVEN}, ${lapsedOwners(tables)}, ${silentOwners(tables)} ${lookQuery(tables, IS_LAPSED, '(select owners from silent)')}`,
@@ -144,11 +145,7 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
           : await sql.query<StoredRow>(queries.claimOthers, [owner, leaseMs, limit, notCodes.map(toStoredText)]);
       return rows.sort(byClaimOrder).map((row) => toRunRow(withoutRank(row)));
     },
-    async claimRun(runId, { owner, leaseMs, from = { owner, died: false } }) {
-      const given = [toStoredText(owner), leaseMs, toStoredText(runId), toStoredText(from.owner), from.died];
-      const [row] = await sql.query<StoredRow>(queries.claimRun, given);
-      return row && toRunRow(row);
-    },
+    claimRun: (runId, claim) => named.add({ runId, ...claim }),
     mark: (...given) => mark(statements, given),
     renew: (owner, leaseMs) => renew(leases, queries.renew, [toStoredText(owner), leaseMs]),
     attend: presence.attend,
@@ -164,11 +161,7 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     pause: (runId) => pause(statements, runId),
     unpause: (runId) => unpause(statements, runId),
     unblock: (runId, codeHash) => unblock(statements, runId, codeHash),
-    hooks: {
-      ...createHookReader(statements),
-      resume: (token, payload, options = {}) =>
-        transact(sql, (tx) => resumeInTransaction(tx, tables, { token, payload, options })),
-    },
+    hooks,
     ...createKeyReader(statements),
     queue: createSerialQueue(statements),
     schedules: createScheduleStore(statements),
@@ -197,7 +190,9 @@ function createPostgresJournal(client: SqlClient, connection: SqlConnection | un
     close: () =>
       purge
         .stop()
-        .then(() => Promise.all([commits.idle(), keyed.idle(), entering.idle(), frames.idle()]))
+        .then(() =>
+          Promise.all([hooksIdle(), ...[commits, keyed, entering, named, frames].map((group) => group.idle())]),
+        )
         .then(() => lanes.idle())
         .then(() => {}),
   };

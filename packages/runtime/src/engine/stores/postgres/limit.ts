@@ -1,5 +1,11 @@
 import type { QueryOptions, SqlClient } from '../../../stores/sql.ts';
 
+/** Of one statement that many writes share. */
+export const COMMIT_LIMITS = { maxEntries: 1_000, maxBytes: 8 * 1024 * 1024 };
+
+/** A start, or a resume, of more bytes has a transaction: those behind it would wait a second for a turn with images. */
+export const MOST_SHARED = 1024 * 1024;
+
 /**
  * The client, none of whose statements holds its connection for longer than `timeoutMs` unanswered: a group commit that
  * waits for a connection the network has swallowed would hold up every commit after it.

@@ -13,7 +13,6 @@ import type {
 } from '../../journal/hooks.ts';
 import { decodeText, toSelect, toStored } from './rows.ts';
 import type { StoredRow, StoredValue } from './rows.ts';
-import { KEY_LIFE_MS } from './queries.ts';
 import type { Statements } from './statements.ts';
 import { isSameDigest } from '../../values/digest.ts';
 import { starterColumns } from './tables.ts';
@@ -21,12 +20,8 @@ import type { Tables } from './tables.ts';
 import { fromStoredText, toStoredText } from './text.ts';
 
 /** All but the resume, which each adapter does in its own way. */
-export function createHookReader({ tables, query, commit, now }: Statements): Omit<HookStore, 'resume'> {
+export function createHookReader({ tables, query, commit }: Statements): Omit<HookStore, 'resume'> {
   const find = findHookQuery(tables);
-  const findOne = async (token: string): Promise<HookRow | undefined> => {
-    const [row] = await query(find, [toStoredText(token)]);
-    return row && toHookRow(row);
-  };
   const signals = `select signals as "signals" from ${tables.runs} where run_id = ?`;
   const close = `update ${tables.hooks} set is_open = 0 where run_id = ? and token = ? and call = ? and is_open = 1`;
   const listWith = async (select: string, filter: HookFilter, { limit, after }: HookPage): Promise<HookEntry[]> => {
@@ -49,17 +44,9 @@ export function createHookReader({ tables, query, commit, now }: Statements): Om
   };
   return {
     close: (runId, token, call) => commit([[close, [toStoredText(runId), toStoredText(token), call]]]),
-    find: findOne,
-    async findRepeat(token, options) {
-      const hook = options.idempotency && (await findOne(token));
-      if (!hook || !options.idempotency) return undefined;
-      const [used] = await query(findKeyedQuery(tables), [
-        toStoredText(hook.runId),
-        toStoredText(token),
-        toStoredText(options.idempotency.key),
-        (await now()) - KEY_LIFE_MS,
-      ]);
-      return used && judgeKey(hook, used, options);
+    async find(token) {
+      const [row] = await query(find, [toStoredText(token)]);
+      return row && toHookRow(row);
     },
     async countGiven(token) {
       const [row] = await query(givenQuery(tables), [toStoredText(token)]);
@@ -130,6 +117,13 @@ export function findHookQuery({ hooks }: Pick<Tables, 'hooks'>): string {
   return `
     select ${HOOK_SELECT} from ${hooks} where token = ?
     order by is_open desc, created_at desc, run_id desc limit 1`;
+}
+
+/** The same of several. Parameter: the tokens, as an array. In Postgres alone. */
+export function findHooksQuery({ hooks }: Pick<Tables, 'hooks'>): string {
+  return `
+    select distinct on (token) ${HOOK_SELECT} from ${hooks} where token = any($1::text[])
+    order by token, is_open desc, created_at desc, run_id desc`;
 }
 
 export function toHookRow(row: StoredRow): HookRow {

@@ -35,6 +35,7 @@ export function prepareResume(
     const settled = judgeResume(hook, earlier && toHookEvent(earlier));
     if (settled) return settled;
     const event: HookEvent = { token, n: (last.get(...key)?.n ?? -1) + 1, payload, at: now };
+    if (event.n - hook.since >= (options.most ?? Infinity)) return { outcome: 'full' };
     const use = [toStored(idempotency?.key), toStored(idempotency?.digest)];
     insert.run(...key, event.n, toStoredText(payload), now, ...use);
     if (verdict !== undefined) judge.run(toStoredText(verdict), ...key);
