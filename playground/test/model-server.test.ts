@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 describe('an answer', () => {
-  test('says what it is told, and says who it is when it is told nothing', async () => {
+  test('says what it is asked to, and who it is when asked nothing', async () => {
     expect((await ask('say:hello')).message.content).toBe('hello');
     expect((await ask('say:one; two\nsay:three')).message.content).toBe('one; two\nthree');
     const canned = await ask('How are you?');
@@ -52,7 +52,7 @@ describe('an answer', () => {
     expect(again.usage?.prompt_tokens_details?.cached_tokens).toBe(fresh?.prompt_tokens);
   });
 
-  test('ends as told', async () => {
+  test('ends as asked', async () => {
     expect((await ask('say:x; finish:length')).finish_reason).toBe('length');
   });
 });
@@ -270,7 +270,7 @@ describe('vectors', () => {
     expect(server.embedRequests).toHaveLength(1);
   });
 
-  test('have as many numbers as asked for, and are refused where told', async () => {
+  test('have as many numbers as asked for, and are refused where asked', async () => {
     const embed = (input: string | string[]) =>
       client.embeddings.create({ model: 'any', input, dimensions: 8, encoding_format: 'float' });
     expect((await embed('one')).data[0]?.embedding).toHaveLength(8);

@@ -16,7 +16,7 @@ it('the same problem in two places of a file is shown twice, and once where its 
   expect([at(7), at(9), at(7), at(9, 5), at(1, 1)].filter(isFirst)).toEqual([at(7), at(9), at(9, 5)]);
 });
 
-it('of two with one message, the one that is gone is named, and the other is not printed anew', () => {
+it('of two with one message, the one that is gone is named, and the other is not printed again', () => {
   const said: string[] = [];
   const report = createReport({ root: '/', say: (line) => void said.push(line) });
   report.show([at(7), at(9)]);

@@ -85,7 +85,7 @@ describe('svc plane', () => {
     expect(JSON.parse(third.stdout())).toMatchObject({ has_owner: true });
   });
 
-  it('keeps its database and its key to its owner, and names the page where nobody is asked', async () => {
+  it('keeps its database and its key to its owner, and names the page where no one can be asked', async () => {
     const env = makeHome();
     const port = String(await findPort());
     const running = await start(['--port', port, '--yes'], { env, tty: true });

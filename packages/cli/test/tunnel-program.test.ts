@@ -21,7 +21,7 @@ function makeFolder(): string {
 
 const RELAY = { relayUrl: 'ws://studio.example.com/api/v1/tunnel', token: 'a.b', port: 4711, backOff: () => 1 };
 
-test('another relay program is told the relay, the token and the port and no secret, runs again when it ends, and ends with the box', async () => {
+test('another relay program gets the relay, the token and the port and no secret, runs again when it ends, and ends with the box', async () => {
   const bin = join(makeFolder(), 'relay.cjs');
   writeFileSync(bin, PROGRAM, { mode: 0o755 });
   const needed = { PATH: process.env.PATH ?? '', HOME: '/home/ada', HTTPS_PROXY: 'http://proxy.example.com' };

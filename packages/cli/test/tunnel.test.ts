@@ -194,7 +194,7 @@ describe('what is streamed through a tunnel', () => {
     request.destroy();
   });
 
-  it('stops at the box while nobody reads it, and holds no other', async () => {
+  it('stops at the box while it is not read, and holds up no other', async () => {
     const writing: Promise<number>[] = [];
     const through = await open((request, response) => {
       if (request.url === '/quick') return response.end('quick');
@@ -224,7 +224,7 @@ describe('what is streamed through a tunnel', () => {
   });
 });
 
-describe('whoever goes', () => {
+describe('a client that goes away', () => {
   it('the client: what the box does for it is aborted', async () => {
     const gone: string[] = [];
     const through = await open((request, response) => {
@@ -424,7 +424,7 @@ describe('a tunnel', () => {
     expect(await attach(relay, token)).toBe(410);
   });
 
-  it('is known to a relay that starts anew, until a newer one is opened', async () => {
+  it('is known to a relay that restarts, until a newer one is opened', async () => {
     const key = randomBytes(32);
     const first = await startRelay({ key });
     const old = await first.create({ installationId: 'one' });

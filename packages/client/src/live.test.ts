@@ -20,7 +20,7 @@ async function serve(answer: (request: IncomingMessage, response: ServerResponse
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a connection goes on behind the last id, of a frame without data, too, and an empty one begins anew', async () => {
+test('a connection goes on behind the last id, of a frame without data, too, and an empty one starts over', async () => {
   const first = ['id: e-7\n\n', 'id: e-8\nevent: reset\ndata: {}\n\nid: e-9\n\n', 'id\n\n'];
   const asked: (string | undefined)[] = [];
   const baseUrl = await serve((request, response) => {

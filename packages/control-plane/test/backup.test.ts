@@ -114,7 +114,7 @@ describe.each(STORES)('a control plane that is restored on %s', (store) => {
     return { env, plane, ada, kids, tokens: await signInCli(plane, ada) };
   };
 
-  test('has nobody signed in that was, and trusts no key that it had', async () => {
+  test('signs everyone out, and trusts no key that it had', async () => {
     const { env, plane, ada, kids, tokens } = await start();
     const before = await kids(plane);
     const { device_code: code, user_code: userCode } = await startDevice(plane);

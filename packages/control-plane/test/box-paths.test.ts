@@ -139,7 +139,7 @@ describe('what is passed on to the box', () => {
 });
 
 describe('the headers between a browser and the box', () => {
-  test('who asks and by way of whom stays with the control plane', async () => {
+  test('who asks, and through which party, stays with the control plane', async () => {
     const { plane, upstream } = await start();
     await sendTarget(plane, '/box/api/runs', {
       authorization: 'Bearer other',

@@ -65,7 +65,7 @@ describe('the dashboard', () => {
       expect([path, await (await get(path))?.text()]).not.toEqual([path, 'secret']);
   });
 
-  test('says where it is served, and for whom, to nobody else', async () => {
+  test('says where it is served, and for which installation, to no one else', async () => {
     const answer = await serve()('/studio/bootstrap.json');
     expect(await answer?.json()).toStrictEqual({
       place: 'dev',
@@ -78,7 +78,7 @@ describe('the dashboard', () => {
 });
 
 describe('the dashboard of a control plane', () => {
-  test('says who looks to whoever is signed in alone', async () => {
+  test('says who looks to signed-in people alone', async () => {
     const plane = await startSignedIn({ SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
     const nobody = await fetch(`${plane.url}/studio/bootstrap.json`);
     expect([nobody.status, await nobody.json()]).toMatchObject([401, { code: 'unauthorized' }]);

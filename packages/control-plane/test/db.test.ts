@@ -78,7 +78,7 @@ describe.each(STORES)('the store on %s', (name) => {
   });
 });
 
-test('a disk that is full is told in words, undoes what was begun, and is no matter once there is room', async () => {
+test('a full disk is reported in words, undoes what was begun, and is no matter once there is room', async () => {
   const env = { PLANE_SECRET_KEY: SECRET_KEY, ...(await makeStore('sqlite')) };
   const { full } = readSettings(env);
   if (!full) throw new Error('The full mode has a store.');

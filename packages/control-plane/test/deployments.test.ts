@@ -82,7 +82,7 @@ describe.each(STORES)('a box on %s', (store) => {
     expect(JSON.stringify(await readDeployments(env))).not.toContain(SECRET);
   });
 
-  test('is registered anew after its address and its secret have changed', async () => {
+  test('is registered again after its address and its secret have changed', async () => {
     const { plane, ada, id, link, read } = await start(await makeStore(store));
     await link({ url: await startBox(plane.url, id) });
     const other = 'e'.repeat(64);

@@ -54,7 +54,7 @@ describe.each(STORES)('invites on %s', (store) => {
     expect([again.status, again.body.code]).toStrictEqual([409, 'already_member']);
   });
 
-  test('who invites a stranger is told by the invite nothing of the account it has, and by a sign-up seldom', async () => {
+  test('a person who invites a stranger learns nothing of its account by the invite, and by a sign-up seldom', async () => {
     const clock = makeClock();
     const plane = await startPlane({ store, now: clock.now, env: { PLANE_OPEN_ORGANIZATIONS: '1' } });
     const ada = await signUpFirst(plane);
@@ -106,7 +106,7 @@ describe.each(STORES)('invites on %s', (store) => {
     ]).toStrictEqual(['signup_closed', 'invite_invalid', 'invite_invalid', undefined]);
   });
 
-  test('who owns no organisation makes none, and so invites nobody here', async () => {
+  test('who owns no organisation makes none, and so invites no one here', async () => {
     const env = await makeStore(store);
     const plane = await startPlane({ env });
     const ada = await signUpFirst(plane);

@@ -53,7 +53,7 @@ test('a hundred guesses at once are answered as five made one after the other', 
 });
 
 describe.each(STORES)('a password on %s', (store) => {
-  test('is stored as what it was hashed with, and hashed anew at the next login once there is better', async () => {
+  test('is stored as what it was hashed with, and rehashed at the next login once there is better', async () => {
     const env = await makeStore(store);
     const first = await startPlane({ env });
     const { email } = await signUpFirst(first);

@@ -165,7 +165,7 @@ describe('a code that is approved', () => {
     expect((await decide(plane, ada, code)).body.code).toBe('code_unknown');
   });
 
-  test('is shown to who has answered it, and to nobody else', async () => {
+  test('is shown to the person who answered it, and to no one else', async () => {
     const { plane, ada } = await start();
     const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'viewer' });
     for (const decision of ['approve', 'deny']) {
@@ -317,7 +317,7 @@ describe.each(STORES)('refresh tokens on %s', (store) => {
     }
   });
 
-  test('whoever is no member any more is not let in by an old session', async () => {
+  test('a former member cannot use an old session', async () => {
     const { plane, ada } = await start(store);
     const bo = await addPerson(plane, ada, { email: 'bo@example.com', role: 'member' });
     const tokens = await signInCli(plane, bo);

@@ -102,7 +102,7 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
     expect((await logIn(plane, 'bo@example.com', 'no password was set')).status).toBe(401);
   });
 
-  test('where new people come by the provider alone, nobody takes an address by an invite for it', async () => {
+  test('where new people come by the provider alone, no one takes an address by an invite for it', async () => {
     const provider = await startProvider();
     const env = { ...provider.env, ...(await makeStore(store)) };
     const plane = await startPlane({ env: { ...env, PLANE_PASSWORD_SIGNUP: '1' } });
@@ -126,7 +126,7 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
     expect((await logIn(strict, ada.email)).status).toBe(200);
   });
 
-  test('an address that was squatted is given to who has it, by whoever runs the control plane', async () => {
+  test('an address that was squatted is given to its owner, by the operator of the control plane', async () => {
     const provider = await startProvider();
     const env = { ...provider.env, ...(await makeStore(store)) };
     const plane = await startPlane({ env: { ...env, PLANE_PASSWORD_SIGNUP: '1' } });
@@ -202,7 +202,7 @@ describe.each(STORES)('sign-in at a provider, on %s', (store) => {
     ]);
   });
 
-  test('an account that a link was enough for is matched to nobody at the provider, and its holder to no other invite', async () => {
+  test('an account that a link was enough for is matched to no one at the provider, and its holder to no other invite', async () => {
     const provider = await startProvider();
     const plane = await start(provider, { store });
     const ada = await signUpFirst(plane);

@@ -91,7 +91,7 @@ describe('the operator', () => {
     expect((await session(plane, cookie)).status).toBe(200);
   });
 
-  test('is nobody with a cookie that was changed, cut, made up or sent twice', async () => {
+  test('is not recognised by a cookie that was changed, cut, made up or sent twice', async () => {
     const plane = await startStandalone(env);
     const cookie = cookieOf(await logIn(plane));
     const [name, value = ''] = cookie.split('=');
@@ -104,7 +104,7 @@ describe('the operator', () => {
     expect((await session(plane, cookie, { authorization: 'Bearer x' })).status).toBe(401);
   });
 
-  test('shows the credentials of the box to whoever gives the token once more', async () => {
+  test('shows the credentials of the box to a person who gives the token once more', async () => {
     const plane = await startSignedIn({ SVC_PUBLIC_URL: 'https://box.example.com' });
     const reveal = (token: string, headers: Record<string, string> = { cookie: plane.cookie }) =>
       post(plane, '/api/v1/self-host/credentials/reveal', { token }, headers);

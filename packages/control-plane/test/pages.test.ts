@@ -185,7 +185,7 @@ describeWhen(browser, 'in a browser', (path) => {
     await page.press('Enter');
   };
 
-  test('the operator and whoever lets a machine in need no mouse', async () => {
+  test('the operator and a person who lets a machine in need no mouse', async () => {
     const one = await startStandalone({ ...env, SVC_RUNTIME_INTERNAL_URL: 'http://127.0.0.1:1' });
     const page = await openPage(path);
     await page.goto(`${one.url}/`);

@@ -240,7 +240,7 @@ describeWhen(realServers.database, 'a tunnel of two control planes on one databa
     expect(JSON.parse((await askAt(one, tunnel)).text)).toMatchObject({ code: 'tunnel_closed' });
   });
 
-  test('is told where it cannot be asked, by one that has not been told where it is', async () => {
+  test('learns where it cannot be asked, from one that does not know where it is', async () => {
     const { one, two, open } = await startTwo(false);
     const tunnel = await open(one);
     await attachAt(two, tunnel, await startBehind((_, response) => response.end('here')));
@@ -252,7 +252,7 @@ describeWhen(realServers.database, 'a tunnel of two control planes on one databa
     ]);
   });
 
-  test('believes nobody else about who asks', async () => {
+  test('believes no one else about who asks', async () => {
     const { one, two, open } = await startTwo();
     const tunnel = await open(one);
     const port = await startBehind((request, response) => response.end(JSON.stringify(request.headers)));
@@ -289,7 +289,7 @@ describe.each(STORES)('what is kept of tunnels on %s', (store) => {
     return { db, one: registry('http://one'), two: registry('http://two'), tunnel };
   };
 
-  test('the newest tunnel is taken, by whoever comes last, and an older one by nobody', async () => {
+  test('the newest tunnel is used by the last caller, and an older one by none', async () => {
     const { one, two, tunnel } = await start();
     const at = await one.add(tunnel('a', 0));
     expect(await two.add(tunnel('b', 0))).toBeGreaterThan(at);

@@ -152,7 +152,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(paidFor('two-1')).toHaveLength(2);
     });
 
-    test('opens a conversation that waits, and goes on when somebody else decides', async () => {
+    test('opens a conversation that waits, and goes on when another person decides', async () => {
       const session = toName('waits');
       await askAll(session, 'say:Before.');
       await askAll(session, refund('else-1'));
@@ -317,7 +317,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       await side.getByRole('button', { name: /case\.md$/ }).waitFor();
     });
 
-    test('shows what would be HTML as text, whoever wrote it', async () => {
+    test('shows what would be HTML as text, from any author', async () => {
       const page = await openPlayground();
       const evil = '<img src=x onerror="document.title=1"><script>alert(1)</script> [a](javascript:alert(1)) \u202Eabc';
       await say(page, `tool:add {"a": "${evil.replaceAll('"', '\\"')}"}\nsay:${evil}`);
@@ -373,7 +373,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
   };
 
   describe('roles', () => {
-    test('who does not decide reads what waits, and is told who does', async () => {
+    test('a person who does not decide reads what waits, and who decides', async () => {
       const session = toName('role');
       await askAll(session, refund('role-1'));
       for (const [role, mayDecide] of [
@@ -390,7 +390,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
     });
 
-    test('who is not one of those who decide is told so before, not by a refusal', async () => {
+    test('a person who may not decide learns so before, not by a refusal', async () => {
       const session = toName('named');
       await askAll(session, refund('named-1'));
       const page = await openAs('approver', '/approvals?source=tool');
@@ -428,7 +428,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       expect(await listBarriers(page)).toEqual([]);
     });
 
-    test('who does not chat is told what is missing', async () => {
+    test('a person who may not chat learns what is missing', async () => {
       const page = await openAs('viewer', '/playground');
       await page.getByText('agents:chat').waitFor();
       expect(await page.getByRole('link', { name: 'Playground' }).count()).toBe(0);
@@ -540,7 +540,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       await page.getByText('Nothing waits for you').waitFor();
     });
 
-    test('approves with a note, which whoever asked is told', async () => {
+    test('approves with a note, which reaches the person who asked', async () => {
       const { approvalId, runId } = await askWorkflow({ title: 'Noted?' });
       const page = await open(served().studio(`/approvals?open=${approvalId}`));
       await page.getByRole('button', { name: 'Approve with a note' }).click();

@@ -156,7 +156,7 @@ describeWhen(browser, 'the copilot, while its panel is open', (path) => {
     expect(model.asked.at(-1)?.model).toBe('v/m');
   });
 
-  test('runs nothing for whoever has another role by now, and says that they have to ask again', async () => {
+  test('runs nothing for a person whose role has changed, and says that they have to ask again', async () => {
     const { url } = await start();
     const page = await talkOn(url);
     const id = await startWorkflow(box, 'rest');

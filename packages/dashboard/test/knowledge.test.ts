@@ -238,7 +238,7 @@ describeWhen(browser, 'Knowledge', (path) => {
     expect(await files.count()).toBe(0);
   });
 
-  test('a collection is embedded anew, with how far it is and what keeps it', async () => {
+  test('a collection is re-embedded, with how far it is and what keeps it', async () => {
     await make('anew', { heron: 'The heron stands in the reeds.', otter: 'The otter swims.' });
     const page = await show('/knowledge/anew');
     allowComplaint(page, /Failed to load resource/);

@@ -86,7 +86,7 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     expect(await listBarriers(page)).toEqual([]);
   });
 
-  test('what is typed of a prompt stays when somebody else saves another version, and when the page is left', async () => {
+  test('what is typed of a prompt stays when another person saves another version, and when the page is left', async () => {
     const owner = { ownerKind: 'agent', ownerName: 'helper' };
     const { id } = await ask('POST /api/prompts', { ...owner, key: 'kept', name: 'Kept', text: 'Be kind.' });
     const page = await open(served().studio(`/prompts/${String(id)}`));
@@ -113,7 +113,7 @@ describeWhen(browser, 'What a workspace is run with', (path) => {
     await ask(`DELETE /api/prompts/${String(id)}`);
   });
 
-  test('a value of the config is set by its schema, never over what somebody else has set, and dropped', async () => {
+  test('a value of the config is set by its schema, never over what another person has set, and dropped', async () => {
     const page = await open(served().studio('/config'));
     allowComplaint(page, /409|412/);
     await page.getByRole('row', { name: /maxRefund.*50.*default/ }).waitFor();

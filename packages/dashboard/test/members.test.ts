@@ -113,7 +113,7 @@ describeWhen(browser, 'The members of an organisation', (path) => {
     expect(preview.body.code).toBe('invite_invalid');
   });
 
-  test('a viewer reads who is in it, and changes nobody; the studio leads to the organisation and the account', async () => {
+  test('a viewer reads who is in it, and changes no one; the studio leads to the organisation and the account', async () => {
     const { plane, ada } = await setUp();
     const eve = await addPerson(plane, ada, { email: 'eve@example.com', role: 'viewer' });
     const page = await open(`${plane.url}/studio/members?invite=1`, { cookie: eve.cookie });

@@ -89,7 +89,7 @@ describeWhen(browser, 'A dialog of a screen', (path) => {
     expect(await page.getByRole('dialog').count()).toBe(0);
   });
 
-  test('left while it is slow leads nobody elsewhere once it is done, and a double click sends it once', async () => {
+  test('left while it is slow navigates no one away once it is done, and a double click sends it once', async () => {
     const { studio, box } = served();
     const page = await open(studio('/health'));
     await page.getByRole('link', { name: 'Prompts', exact: true }).click();

@@ -17,7 +17,7 @@ const NEW = [
   ['/keys', 'New key', '1'],
 ] as const;
 
-describeWhen(browser, 'What is made anew', (path) => {
+describeWhen(browser, 'What is newly made', (path) => {
   const served = serveBox();
   const open = openBrowser(path);
 

@@ -69,7 +69,7 @@ describeWhen(browser, 'What stands around every screen', (path) => {
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
-  test('a part of an older build that is gone loads the page anew, and says so where that does not help', async () => {
+  test('a part of an older build that is gone reloads the page, and says so where that does not help', async () => {
     const page = await open(`${url}/health`);
     allowComplaint(page, /404|Failed to load resource|dynamically imported module/);
     await page.getByRole('heading', { name: 'Health', exact: true }).waitFor();

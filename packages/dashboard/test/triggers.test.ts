@@ -128,7 +128,7 @@ describeWhen(browser, 'Triggers', (path) => {
     expect(await send(id, issue)).toBe(401);
   });
 
-  test('one is changed, disabled, and given another secret, which is shown to nobody', async () => {
+  test('one is changed, disabled, and given another secret, which is never shown', async () => {
     const { id } = await make({ events: ['push'], where: { 'body.title': ['a'] } });
     const page = await open(served().studio(`/triggers/${id}`));
     await page.getByText('Calls with a valid signature are accepted.').waitFor();

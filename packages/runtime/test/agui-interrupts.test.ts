@@ -363,7 +363,7 @@ describe('after a restart', () => {
 });
 
 describe('after a restart with an agent that does something else', () => {
-  test('a client that resumes, and whoever asks next, is notified that the turn is blocked', async () => {
+  test('a client that resumes, and the next caller, is notified that the turn is blocked', async () => {
     const { agent, received, calls, box } = await pause('blocked');
     const { interruptOn: _asksNobody, ...unasked } = createAgent(calls);
     const again = await box.restart({ agents: { helper: defineDeepAgent(unasked as never) } });

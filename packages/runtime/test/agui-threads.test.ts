@@ -41,7 +41,7 @@ describe('a thread', () => {
     expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:two', 'two', 'say:three']);
   });
 
-  test('is cut where the client answers anew', async () => {
+  test('is cut where the client answers again', async () => {
     const { client, box } = await boxes.openAgui();
     const agent = client('regenerated');
     await say(agent, 'say:one');
@@ -70,7 +70,7 @@ describe('a thread', () => {
     expect(shown(box)).toEqual(['Help.', 'say:one', 'one', 'say:changed', 'changed', 'say:last']);
   });
 
-  test('is told, without a turn, to a client that has nothing to ask', async () => {
+  test('is sent, without a turn, to a client that has nothing to ask', async () => {
     const { client, box } = await boxes.openAgui();
     await say(client('opened'), 'say:one');
     const runs = () => box.journal.listRuns({ kind: 'agent' }, { limit: 9 });

@@ -250,7 +250,7 @@ test.each([0, -1, 0.5, 1e99, '1', true, [], { day: 1 }])('%j is no budget', asyn
   expect((await call(await shared(), 'POST /api/keys', body, as(TOKEN))).status).toBe(400);
 });
 
-describe('a turn whose usage nobody says', () => {
+describe('a turn whose usage the provider does not report', () => {
   const talk = (url: string, key: Key, content: string, signal?: AbortSignal) =>
     fetch(
       `${url}/wire-a/v1/chat/completions`,

@@ -344,7 +344,7 @@ describe('decided more than once', () => {
     expect(refunds.length - before).toBe(status === 'approved' ? 1 : 0);
   });
 
-  test('with another answer it is told what was decided, and changes nothing', async () => {
+  test('with another answer it gets what was decided, and changes nothing', async () => {
     const { id, thread } = await pause('self');
     const before = refunds.length;
     expect((await decide(id, { decision: 'reject' }, owner)).status).toBe(200);
@@ -376,7 +376,7 @@ describe('decided more than once', () => {
 });
 
 describe('a deadline that is past', () => {
-  test('has decided, whoever comes after it on whatever road', async () => {
+  test('has decided, whatever comes after it by any route', async () => {
     const { id, thread } = await pause('brief', owner);
     const before = refunds.length;
     await until(async () => (await read(id)).status === 'expired');

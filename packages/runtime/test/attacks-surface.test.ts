@@ -93,7 +93,7 @@ const send = async (
   return { status: answer.status, text: await answer.text(), headers: answer.headers };
 };
 
-describe('whoever has a key, or a token of a user, or nothing', () => {
+describe('a caller with a key, a token of a user, or nothing', () => {
   const ROUTES: [method: string, path: string, body?: object][] = [
     ['GET', '/api/storage/objects'],
     ['POST', '/api/storage/objects/download-url', { key: 'a' }],
@@ -401,7 +401,7 @@ describe('a header that says where a request has come from', () => {
       asked.on('error', reject).end();
     });
 
-  test('lets nobody in', async () => {
+  test('lets no one in', async () => {
     const inside = [
       'x-forwarded-for',
       'x-real-ip',

@@ -210,7 +210,7 @@ describe.each(Object.keys(WHO))('what came to a conversation later is no one els
     }
   });
 
-  test('what is started under a name of theirs is neither joined, told nor replaced', async () => {
+  test('what is started under a name of theirs is neither joined, shown nor replaced', async () => {
     const id = newName();
     const first = await post('/api/workflows/ask/start', {}, { ...as(victim.value), 'x-svc-id': id });
     const { runId } = JSON.parse(first.text) as { runId: string };

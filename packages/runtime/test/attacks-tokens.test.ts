@@ -279,7 +279,7 @@ describe('a key whose tokens are out', () => {
     expect(await statusOf(token)).toBe(202);
   });
 
-  test('that is used from some addresses alone is bound itself, whoever it says it speaks for; tokens are for browsers', async () => {
+  test('that is used from some addresses alone is bound itself, for any user it names; tokens are for browsers', async () => {
     const bound = await makeKey({ addresses: ['203.0.113.0/24'] });
     expect((await send({ ...as(bound.value), 'x-svc-user': 'ada' })).status).toBe(403);
     expect((await send({ ...as(bound.value), 'x-forwarded-for': '203.0.113.1, 198.51.100.1' })).status).toBe(403);

@@ -113,7 +113,7 @@ test('a call that is sent again resumes nothing, however it is sent', async () =
   expect((await runOf(runId)).output).toBe(output);
 });
 
-test('the first body is not told to who calls later', async () => {
+test('the first body is not disclosed to later callers', async () => {
   const { runId, token } = await park('once');
   await post(token, '"the card is 4111 1111 1111 1111"');
   await until(async () => (await statusOf(runId)) === 'completed');
@@ -243,7 +243,7 @@ test.each(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND'])(
   },
 );
 
-test('two callers at once are told apart: each answer that is written goes to the one that asked', async () => {
+test('two callers at once are kept apart: each answer that is written goes to the one that asked', async () => {
   const parked = await Promise.all([park('echo'), park('echo'), park('echo')]);
   const answers = await Promise.all(parked.map(async ({ token }, n) => (await post(token, `"of ${n}"`)).text()));
   expect(answers).toEqual(parked.map((_, n) => `"of ${n}"`));
@@ -294,7 +294,7 @@ test('an answer of a workflow sets no second header, and no status that there is
   await until(async () => ['completed', 'failed'].includes(String(await statusOf(runId))));
 });
 
-test('a thousand guesses tell nothing of what there is, and hold up nobody', async () => {
+test('a thousand guesses reveal nothing of what there is, and hold up no one', async () => {
   const { runId, token } = await park('once');
   const guess = (n: number) => `${token.slice(0, -6)}${String(n).padStart(6, '0')}`;
   const answers = await Promise.all(Array.from({ length: 1_000 }, async (_, n) => (await post(guess(n))).text()));

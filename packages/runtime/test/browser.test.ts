@@ -154,7 +154,7 @@ test('without a browser the box says which variable names one, and does not offe
   expect((await call(box, 'GET /api/contract')).body.capabilities).not.toContain('browser.provider');
 });
 
-test('a workflow body is told to use a step', async () => {
+test('a workflow body is directed to a step', async () => {
   const box = await boxes.open({ workflows });
   expect(await outputOf(box, 'body')).toBe(
     'A workflow body cannot use svc.browser, as it is replayed. Use svc.browser in a step or a tool.',
@@ -306,7 +306,7 @@ describeWhen(browser, 'with a Chromium', (path) => {
     expect(proxy.asked.at(-1)).toEqual({ path: `${pathname}?t=right`, authorization: undefined });
   });
 
-  test('a session ends with the connection to its browser, and the next one connects anew', async () => {
+  test('a session ends with the connection to its browser, and the next one reconnects', async () => {
     const box = await boxes.open({ workflows });
     const proxy = await startCdpProxy(chromium.port);
     await call(box, 'PUT /api/browser', { url: proxy.url });

@@ -200,7 +200,7 @@ describe('a model that is chosen', () => {
   });
 });
 
-test('prompts are listed to whoever may write them', async () => {
+test('prompts are listed to callers who may write them', async () => {
   const { box, name } = await open();
   const prompt = { ownerKind: 'agent', ownerName: name, key: 'greeting', name: 'Greeting', text: 'Hello' };
   expect((await call(box, 'POST /api/prompts', prompt)).status).toBe(201);
@@ -213,7 +213,7 @@ test('prompts are listed to whoever may write them', async () => {
   });
 });
 
-test('a hidden agent is offered nowhere and answers whoever knows its name', async () => {
+test('a hidden agent is offered nowhere and answers callers who know its name', async () => {
   const { box, name } = await open();
   expect(await modelsOf(box, 'wire-a')).toContain(name);
   await call(box, `PATCH /api/catalog/agent/${name}`, { isHidden: true });

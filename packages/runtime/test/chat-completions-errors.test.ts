@@ -231,7 +231,7 @@ describe('an error', () => {
     });
   });
 
-  test('whose message is all there is of it is told, too', async () => {
+  test('whose message is all there is of it is reported, too', async () => {
     const provider = await startProvider((response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end('{"error":"No such model: box-own-key-123."}');

@@ -67,7 +67,7 @@ describe('LangChain on chat completions', () => {
     expect(received.map(({ content }) => content)).toEqual(['say:one', 'one', 'say:two']);
   });
 
-  test('is told an error by its status, once', async () => {
+  test('gets an error by its status, once', async () => {
     const wire = await open();
     await expect(chatOf(wire).invoke('error:500')).rejects.toMatchObject({ status: 500 });
     expect(wire.asked().length).toBeLessThanOrEqual(3);

@@ -260,7 +260,7 @@ describe('a stream that was cut', () => {
     expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'run_not_found' }]);
   });
 
-  test('whose run is gone is told to forget what it has', async () => {
+  test('whose run is gone has to drop its state', async () => {
     const box = await open();
     const all = await eventsOf(await chat(box, 'talk'));
     const runId = String(all[0]?.data.runId);
@@ -271,7 +271,7 @@ describe('a stream that was cut', () => {
     ]);
   });
 
-  test('of which the journal does not know the last event begins anew', async () => {
+  test('of which the journal does not know the last event starts over', async () => {
     const box = await open();
     const all = await eventsOf(await chat(box, 'talk'));
     const runId = String(all[0]?.data.runId);

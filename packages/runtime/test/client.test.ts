@@ -369,7 +369,7 @@ describe('an agent by its name', () => {
     expect([text, requests.length]).toEqual([words, 2]);
   });
 
-  test('begins a text anew that the next process of the box says in other words', async () => {
+  test('starts a text over that the next process of the box says in other words', async () => {
     const start = { type: 'TEXT_MESSAGE_START', messageId: 'm', role: 'assistant' };
     const content = (delta: string) => ({ type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta });
     const end = { type: 'TEXT_MESSAGE_END', messageId: 'm' };

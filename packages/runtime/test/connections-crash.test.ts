@@ -109,7 +109,7 @@ function suite(name: string, database: () => string | undefined): void {
     return end(alive(), waiting);
   };
 
-  test('before it has asked for it: the next asks, and nobody notices', async () => {
+  test('before it has asked for it: the next asks, and no caller notices', async () => {
     const id = await crash(BEFORE_ASKING);
     expect(oauth.refreshes).toBe(0);
     expect(await askOnceItEnds(id)).toMatchObject({ status: 'completed', output: 200 });

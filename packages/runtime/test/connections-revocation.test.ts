@@ -139,7 +139,7 @@ describe('a connection that is deleted', () => {
     expect(JSON.stringify(box.logs)).not.toMatch(/access-|refresh-/);
   });
 
-  test('is gone where nobody answers at the address', async () => {
+  test('is gone where nothing answers at the address', async () => {
     const box = await open();
     const id = await connect(box, { revocationUrl: 'http://127.0.0.1:1/revoke' });
     const { state, message } = await remove(box, id);
@@ -240,7 +240,7 @@ describe('a connection that is deleted', () => {
     expect(new Set(oauth.revoked.map(({ token }) => token)).size).toBe(4);
   });
 
-  test('while somebody signs in has what that brings taken back', async () => {
+  test('while a person signs in revokes what that brings', async () => {
     const box = await open();
     const id = await declare(box, there());
     const { body } = await call<{ url: string }>(box, `POST /api/connections/${id}/authorize`, {});

@@ -221,7 +221,7 @@ describe('a token', () => {
     expect(oauth.calls.map(({ body }) => body)).toEqual(['kept', 'kept']);
   });
 
-  test('whose grant was revoked ends: the run, the list and the test say that somebody has to sign in', async () => {
+  test('whose grant was revoked ends: the run, the list and the test say that a person has to sign in', async () => {
     const box = await open();
     const id = await connect(box);
     oauth.revoke(true);

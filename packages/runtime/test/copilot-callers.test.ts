@@ -49,7 +49,7 @@ test('it works while MCP is off, and one of the workspace asks its own model unt
   expect(model.asked.at(-1)?.model).toBe('v/picked');
 });
 
-test('whoever posts while it waits for somebody else is refused, and later is answered as who they are', async () => {
+test('a caller that posts while it waits for another person is refused, and later is answered as who they are', async () => {
   const box = await behindPlane();
   const [ann, vic] = [await as('owner', 'ann'), await as('viewer', 'vic')];
   const { body } = await call<{ runId: string }>(box, 'POST /api/workflows/rest/start', {}, ann);

@@ -135,7 +135,7 @@ test('"make a prompt version that is friendlier, and publish it": the agent answ
   expect(await greet('triage')).toBe('Be brief. Be friendly.');
 });
 
-test('"what did the agent spend this week": the tokens of its turns, for whoever may see runs', async () => {
+test('"what did the agent spend this week": the tokens of its turns, for callers who may see runs', async () => {
   await greet('triage');
   // What models have used is counted behind the turn.
   await until(async () => (await itemsOf(`/api/usage?kind=agent&id=triage`)).length > 0);

@@ -91,7 +91,7 @@ describe('the process is killed between a confirmation and its call', () => {
     expect(await cancellationsOf(id)).toBe(0);
   });
 
-  test('before what it answered is recorded: it ran once, and what it answered is told', async () => {
+  test('before what it answered is recorded: it ran once, and its answer is kept', async () => {
     const { id, answer } = await killOnceApproved({ step: 'confirm_operation', when: 'after', nth: 1 });
     expect([answer, await statusOf(id), await cancellationsOf(id)]).toMatchObject([
       { ran: true, answer: { runId: id } },
@@ -140,7 +140,7 @@ describe('the process is killed in a call for many runs', () => {
     expect(statuses.filter((status) => status === 'cancelled')).toHaveLength(nth - 1);
   });
 
-  test('that it starts anew: how many it is said, and none is started twice', async () => {
+  test('that it restarts: how many it is said, and none is started twice', async () => {
     const { ids, from } = await startThree();
     await send('POST', '/api/runs/cancel', { name: 'rest', from });
     const filter = { name: 'rest', status: 'cancelled', from, to: new Date().toISOString() };
@@ -189,14 +189,14 @@ describe('a write that needs no confirmation is killed', () => {
     expect(await promptsOf('two')).toHaveLength(1);
   });
 
-  test('before what it answered is recorded: what it answered is told', async () => {
+  test('before what it answered is recorded: the answer is kept', async () => {
     const answer = await killWrite(write('prompts.create', toPrompt('three')), AFTER);
     const made = await promptsOf('three');
     expect(answer).toMatchObject({ ran: true, answer: { id: made[0]?.id } });
     expect(made).toHaveLength(1);
   });
 
-  test('of which the log keeps nothing, a start: it is the one run, which is told', async () => {
+  test('of which the log keeps nothing, a start: it is the one run, which is reported', async () => {
     const from = (await runsOf('rest')).map(({ runId }) => runId);
     const answer = await killWrite(write('workflows.start', { name: 'rest', input: {} }), AFTER);
     const begun = (await runsOf('rest')).filter(({ runId }) => !from.includes(runId));

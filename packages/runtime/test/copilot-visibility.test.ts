@@ -102,7 +102,7 @@ describe('a turn of the copilot', () => {
     }
   });
 
-  test('is hidden from nobody under dev', async () => {
+  test('is visible to all under dev', async () => {
     const box = await boxes.open({ agents: AGENTS });
     await call(box, 'PUT /api/settings/copilot', { enabled: true });
     await chat(box, { authorization: 'Bearer one' }, 'studio-copilot', 'mine');

@@ -211,7 +211,7 @@ describe('the built-in copilot', () => {
 });
 
 describe('a thread', () => {
-  test('is posted to by whoever holds its id, who hears what was said there', async () => {
+  test('takes messages from any holder of its id, who reads what was said there', async () => {
     const box = await open(deployed(), await as('owner'));
     model.play = () => 'Hello.';
     const [ann, bob] = [await as('admin', 'ann'), await as('member', 'bob')];

@@ -71,7 +71,7 @@ describe('an entry', () => {
     expect(await readerOf([entry], origin)).toBe(isAllowed ? origin : null);
   });
 
-  test('is looked up anew at each request', async () => {
+  test('is looked up again at each request', async () => {
     const origins: string[] = [];
     const box = await open(origins);
     const read = async () => (await box.request('/live', { headers: { origin: LOCAL } })).headers;

@@ -82,7 +82,7 @@ describeWhen(realServers.database, 'database queries on Postgres', (url) => {
 
   describeQueries({ client: server, options });
 
-  test('the password of the login is sealed, and known to nobody who reads the database', async () => {
+  test('the password of the login is sealed, and not readable in the database', async () => {
     const [row] = await server.query<{ sealed: string }>(
       `select sealed::text from svc.secrets where name = 'query_login'`,
     );

@@ -161,7 +161,7 @@ describe('the ways out of a blocked run', () => {
     expect(effects).toEqual(['charge a', 'ship a']);
   });
 
-  test('begun anew, it ends as cancelled and a new run does everything on the new code', async () => {
+  test('started over, it ends as cancelled and a new run does everything on the new code', async () => {
     const { box, runId } = await blocked();
     const kept = await call(box, `POST /api/runs/${runId}/retry`, { from: 'failed-step' });
     expect([kept.status, kept.body]).toMatchObject([409, { code: 'run_not_final' }]);

@@ -8,7 +8,7 @@ import { describeWhen } from './require.ts';
 
 const boxes = setupBoxes();
 
-describeWhen(bothServers, 'a replica that is told to end', (servers) => {
+describeWhen(bothServers, 'a replica that gets SIGTERM', (servers) => {
   test('refuses starts, lets the step under way end, and hands the run over at once', async () => {
     const gate = createGate();
     const hold = toStep('hold', () => gate.pass());

@@ -178,7 +178,7 @@ describe('a value that cannot be recorded is named by its path, where it is hand
     });
   });
 
-  test('a payload of a hook, by whoever resumes it', async () => {
+  test('a payload of a hook, by any caller that resumes it', async () => {
     const box = await open({ w: { run: async () => createHook({ token: 'failures' }) } });
     const runId = await startWorkflow(box, 'w');
     await untilStatus(box, runId, 'waiting');

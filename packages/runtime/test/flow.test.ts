@@ -36,7 +36,7 @@ async function promoted(box: TestBox, triggerId: unknown): Promise<Record<string
 }
 
 describe('concurrency', () => {
-  test('lets so many runs of a key go on at once; more queue, and svc why says behind whom', async () => {
+  test('lets so many runs of a key go on at once; more queue, and svc why says behind which run', async () => {
     const box = await boxes.open({ workflows: { pack: { run: hold, concurrency: { limit: 2, key: byShop } } } });
     const first = await startWorkflow(box, 'pack', { id: 'a', shop: 'x' });
     await startWorkflow(box, 'pack', { id: 'b', shop: 'x' });

@@ -226,7 +226,7 @@ describeOnBoth(boxes, 'a text that a rule holds', (openBox: OpenBox) => {
       expect(box.model.requests).toHaveLength(before);
     });
 
-    test('goes on as it was once it is approved, over restarts, and is kept by nobody once it is rejected', async () => {
+    test('goes on as it was once it is approved, over restarts, and is kept nowhere once it is rejected', async () => {
       const { box, name, id } = await open();
       const asked = await say(await clientOf(box, name, 'held'), 'say:forbidden');
       expect(asked.interrupts).toMatchObject([{ message: `Ask "${name}" this?`, reason: 'confirmation' }]);
@@ -298,7 +298,7 @@ describeOnBoth(boxes, 'a text that a rule holds', (openBox: OpenBox) => {
       return { name, ran, box, id: await rule(box, 'tool-result', 'agent', name) };
     };
 
-    test('is read by nobody before it is approved, over restarts, and withheld once it is rejected', async () => {
+    test('cannot be read before it is approved, over restarts, and withheld once it is rejected', async () => {
       const { box, name, ran, id } = await open();
       const asked = await say(await clientOf(box, name, 'one'), 'tool:look {"q":"x"}; say:Done.');
       expect(asked.interrupts).toMatchObject([
@@ -393,7 +393,7 @@ describeOnBoth(boxes, 'a text that a rule holds', (openBox: OpenBox) => {
       expect(toldModel(again).map(({ content }) => content)).toContain('It is forbidden to say this.');
     });
 
-    test('goes on over the stream of whoever decides in the conversation', async () => {
+    test('goes on over the stream of the person who decides in the conversation', async () => {
       const { box, name } = await open();
       const client = await clientOf(box, name, 'one');
       const { interrupts } = await say(client, 'say:It is forbidden to say this.');
@@ -405,7 +405,7 @@ describeOnBoth(boxes, 'a text that a rule holds', (openBox: OpenBox) => {
       expect(client.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'It is forbidden to say this.' });
     });
 
-    test('ends the turn as refused content once it is rejected, and nobody has it', async () => {
+    test('ends the turn as refused content once it is rejected, and no one can read it', async () => {
       const { box, name, id } = await open();
       const { interrupts } = await say(await clientOf(box, name, 'one'), 'say:It is forbidden to say this.');
       const { body } = await call<Approval>(box, `GET /api/approvals/${interrupts[0]?.id}`);

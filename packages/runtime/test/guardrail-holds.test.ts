@@ -94,7 +94,7 @@ describeOnBoth(boxes, 'what a rule holds', (openOn) => {
         ]);
       }));
 
-    test('is run with the arguments it is edited to, once they fit the tool, and is told no where it is rejected', () =>
+    test('is run with the arguments it is edited to, once they fit the tool, and is answered with the rejection', () =>
       withRule(async (open, rule) => {
         const edited = await hold(open, rule, 'edited');
         const wrong = await edited.decide({ decision: 'approve', input: { order: 'A-1', amount: 500 } });

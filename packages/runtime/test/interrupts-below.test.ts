@@ -255,7 +255,7 @@ describe('several people who are asked', () => {
     'say:Done.',
   ].join('\n');
 
-  test('by the turn and by two sub-agents are told together, each once', async () => {
+  test('by the turn and by two sub-agents are reported together, each once', async () => {
     const { client, paid } = await open();
     const agent = client('both');
     const received = await say(agent, BOTH);
@@ -380,7 +380,7 @@ describe('after a restart', () => {
     expect(back.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant']);
   });
 
-  test('a turn without a session goes on: its client has been told', async () => {
+  test('a turn without a session goes on: its client has been notified', async () => {
     const { box, paid } = await open();
     const { waits } = await askA(box, ONE);
     const again = await box.restart();
@@ -405,7 +405,7 @@ describe('after a restart', () => {
 });
 
 describe('in another process', () => {
-  test('a turn whose sub-agent waits is resumed, and told as the journal has it', async () => {
+  test('a turn whose sub-agent waits is resumed, and reported as the journal has it', async () => {
     const { agents, paid } = createAgents();
     const first = await boxes.open({ agents, options: { exclusive: false } });
     const journal = await openSqliteJournal({ path: first.journalPath });

@@ -80,7 +80,7 @@ describe('a value that is too large for the journal', () => {
     expect(replayed.calls[0]?.output).toBe('x'.repeat(LARGE));
   });
 
-  test('goes from run to run: to a child, to whoever awaits it, and to code that looks it up', async () => {
+  test('goes from run to run: to a child, to a caller that awaits it, and to code that looks it up', async () => {
     let childId = '';
     const look = toStep('look', async () => ((await getRun<string>(childId).returnValue) as string).length);
     const child = { run: async ({ text }: { text: string }) => `${text}z` };

@@ -290,7 +290,7 @@ describe('an MCP server', () => {
     expect(results(box)).toEqual(['waited']);
   });
 
-  test('is asked for its tools again when its connection was lost while it told them', async () => {
+  test('is asked for its tools again when its connection was lost while it listed them', async () => {
     const server = await startServer();
     const held: { what: string; go(): void }[] = [];
     const hold = (what: string) => new Promise<void>((go) => held.push({ what, go }));

@@ -258,7 +258,7 @@ describe('a request that is refused', () => {
     });
   });
 
-  test('leaves a thread of the SDK to whoever holds the conversation', async () => {
+  test('leaves a thread of the SDK to the holder of the conversation', async () => {
     const { anthropic } = await open();
     const thread = anthropic.beta.messages.thread({ model: 'helper', max_tokens: 100 });
     await expect(thread.send(user('say:hi'))).rejects.toMatchObject({ errorCode: 'thread_unsupported_request' });

@@ -276,7 +276,7 @@ describe('a call', () => {
     expect(sent).toEqual([toCalls('{}', '{}', '{"a":1}', 'no json')]);
   });
 
-  test('is repeated when the connection is refused before an answer began, and not once something was told', async () => {
+  test('is repeated when the connection is refused before an answer began, and not once something was streamed', async () => {
     let requests = 0;
     const provider = await startProvider((response) => {
       requests++;

@@ -150,7 +150,7 @@ describeOnBoth(boxes, 'what models cost', (openBox) => {
     for (const shown of await look()) expect(shown).toMatchObject({ cost: 0 });
   });
 
-  test.each(['body', 'step'])('of a run is not told to the API key that started it (%s)', async (workflow) => {
+  test.each(['body', 'step'])('of a run is not disclosed to the API key that started it (%s)', async (workflow) => {
     const { box } = await open(openBox, NAMES, { host: 'image', strategy: operatorToken(TOKEN) });
     const operator = { authorization: `Bearer ${TOKEN}` };
     const grants = { agents: 'all', workflows: 'all' };

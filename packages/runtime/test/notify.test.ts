@@ -104,7 +104,7 @@ test('a failed run is reported once, signed as the Standard Webhooks specificati
   ]);
 });
 
-test('a poisoned run is told as such, and not to who listens for failed ones alone', async () => {
+test('a poisoned run is reported as such, and not to receivers of failed runs alone', async () => {
   const [all, failed, poisoned] = await Promise.all([receive(), receive(), receive()]);
   const killed = async () => {
     throw Object.assign(new Error('The process died 5 times in this run.'), { code: 'run_poisoned' });
@@ -129,7 +129,7 @@ test('a poisoned run is told as such, and not to who listens for failed ones alo
   expect((poisoned.got[0] as Got).body.data).toMatchObject({ status: 'failed', error: { code: 'run_poisoned' } });
 });
 
-test('a run that other code blocks is told, with what blocks it', async () => {
+test('a run blocked by other code is reported, with what blocks it', async () => {
   const [ops, failed] = await Promise.all([receive(), receive()]);
   const before = await open([to(ops.url, { name: 'ops' }), to(failed.url, { name: 'no', events: ['run.failed'] })], {
     workflows: { patient: { run: waitAfter('one') } },
@@ -185,7 +185,7 @@ test('a run whose code is nowhere is reported once, however often it is tried an
   });
 });
 
-test('an approval that is asked for is told, with what finds it', async () => {
+test('a pending approval is reported, with what finds it', async () => {
   const ops = await receive();
   const box = await open([to(ops.url)]);
   const runId = await startWorkflow(box, 'ask');
@@ -237,7 +237,7 @@ test('a receiver that refuses is tried again under the same id, and a slow one h
   ]);
 });
 
-test('what ended before a crash is told after it, by the box that comes next', async () => {
+test('what ended before a crash is reported after it, by the box that comes next', async () => {
   const ops = await receive();
   const box = await open([to(ops.url, { name: 'ops' })], {}, { ...FAST, atOnce: 0 });
   const { runId } = await runWorkflow(box, 'pay');

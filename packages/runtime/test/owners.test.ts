@@ -476,7 +476,7 @@ describe('the run of another key', () => {
     }
   });
 
-  test('and what it starts belong to whoever started it', async () => {
+  test('and what it starts belong to its starter', async () => {
     const { box, a, b } = await open();
     const { runId } = (await call(box, 'POST /api/workflows/digest/start', {}, a)).body;
     await call(box, `GET /api/runs/${runId}?wait=20s`, undefined, a);

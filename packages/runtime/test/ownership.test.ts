@@ -287,7 +287,7 @@ test('the table names each operation that a key may call, and no other', () => {
   expect(KEY_OPERATIONS.toSorted()).toEqual(taken.toSorted());
 });
 
-test('what is owned is shown to whoever owns it and to the seats that may, and else is not there', async () => {
+test('what is owned is shown to its owner and to roles that may see it, and is not found by others', async () => {
   const wrong: string[] = [];
   let cells = 0;
   for (const house of houses)

@@ -155,7 +155,7 @@ describeWhen(realServers.database, 'secrets that are planted', (server) => {
     for (const part of ['SHOP_KEY', 'secret_exists', 'letters.', 'call_', '"openapi"']) expect(whole).toContain(part);
   });
 
-  test('are not told to an API key either', async () => {
+  test('are not disclosed to an API key either', async () => {
     const { box } = await openPlanted(server);
     await ask(box, 'PUT /api/secrets/SHOP_KEY', { value: PLANTED.secret });
     const { body } = await ask(box, 'POST /api/keys', { name: 'k', grants: { agents: 'all', workflows: 'all' } });
@@ -170,7 +170,7 @@ describeWhen(realServers.database, 'secrets that are planted', (server) => {
   });
 });
 
-test('an address of the database is told without its password', async () => {
+test('an address of the database is shown without its password', async () => {
   const services = () => ({
     database: { url: 'postgres://svc:hunter2@db.example:5432/svc?sslmode=require&password=hunter2' },
     storage: null,

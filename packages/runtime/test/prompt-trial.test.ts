@@ -86,7 +86,7 @@ test('a turn is asked with the version it names, which its run is marked with; w
   expect((await call(box, `GET /api/prompts/${id}`)).body).toMatchObject({ publishedVersion: 1 });
 });
 
-test('whoever may not write prompts tries none, and is told nothing of them', async () => {
+test('a caller who may not write prompts tries none, and learns nothing of them', async () => {
   const box = await boxes.open({ agents: newAgents(), options: { strategy } });
   const as = { headers: { authorization: 'Bearer owner' } };
   const made = await box.request(

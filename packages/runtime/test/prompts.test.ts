@@ -127,7 +127,7 @@ describe('prompts', () => {
     expect((await publish(box, id, { version: 2 })).body.code).toBe('prompt_version_not_found');
   });
 
-  test('publish the latest version unless told, and go back further each time', async () => {
+  test('publish the latest version by default, and go back further each time', async () => {
     const box = await boxes.open();
     const { id } = await create(box);
     expect(await rollback(box, id)).toMatchObject({ status: 409, body: { code: 'prompt_not_published_before' } });
@@ -145,7 +145,7 @@ describe('prompts', () => {
     expect((await rollback(box, id)).body).toMatchObject({ publishedVersion: 1 });
   });
 
-  test('are compared by line: the published version with the latest unless told', async () => {
+  test('are compared by line: the published version with the latest by default', async () => {
     const box = await boxes.open();
     const { id } = await create(box, { text: 'You help.\nBe short.\nBe kind.\n' });
     await publish(box, id);

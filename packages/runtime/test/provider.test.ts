@@ -195,7 +195,7 @@ describe('the gate says why it is open', () => {
 });
 
 describe('the model provider', () => {
-  test('is told without its key, wherever it comes from', async () => {
+  test('is shown without its key, wherever it comes from', async () => {
     const none = await open({ provider: 'none' });
     const stored = await open({ provider: 'stored' });
     const environment = await open();
@@ -396,7 +396,7 @@ describe('the connection to an address given over the API', () => {
     expect([answer.status, inner.served()]).toEqual([302, 0]);
   });
 
-  test('hands over what was answered, piece by piece, and lets go when it is told to', async () => {
+  test('hands over what was answered, piece by piece, and stops when asked to', async () => {
     const provider = await startProvider((response) => {
       response.writeHead(200, { 'x-one': '1' });
       response.write('first');

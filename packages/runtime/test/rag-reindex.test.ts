@@ -30,13 +30,13 @@ beforeAll(async () => {
 afterAll(() => embeddings.close());
 beforeEach(() => embeddings.clear());
 
-describe('a collection that is embedded anew, on PGlite', () => {
+describe('a collection that is re-embedded, on PGlite', () => {
   const { client, isBlank } = useDatabase();
   const db = createDrizzle(client, client.ready);
   describeReindex({ db, isBlank }, async () => (await client.query<{ relname: string }>(CHUNK_TABLES)).length);
 });
 
-describeWhen(realServers.database, 'a collection that is embedded anew, on Postgres', (url) => {
+describeWhen(realServers.database, 'a collection that is re-embedded, on Postgres', (url) => {
   const options: Partial<BoxOptions> = {};
   let close: () => Promise<void>;
   let client: ReturnType<typeof openPg>;
@@ -149,7 +149,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     expect(embeddings.inputsOf('test/quick')).toContain('slow paper 2');
   });
 
-  test('nothing is found of a collection as it was that another box has deleted and made anew', async () => {
+  test('nothing is found of a collection as it was that another box has deleted and made again', async () => {
     const { box, path, search } = await openWith(numbered(3));
     expect((await search('paper 2', { topK: 1 })).body.items[0]?.text).toBe(
       'Paper number 2 is about the subject 15838.',
@@ -347,7 +347,7 @@ function describeReindex(options: Partial<BoxOptions>, countTables: () => Promis
     expect(await get()).toMatchObject({ embedding: { dimension: 32 }, counts: { ready: 4, failed: 0 } });
   });
 
-  test('a model that gives other numbers than it did says what to run, and is embedded anew', async () => {
+  test('a model that gives other numbers than it did says what to run, and is re-embedded', async () => {
     const { reindex, search, get, untilReady } = await openWith(numbered(3), { model: 'test/moody' });
     onTestFinished(() => void (dimensions['test/moody'] = 64));
     dimensions['test/moody'] = 32;

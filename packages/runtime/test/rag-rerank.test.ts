@@ -120,7 +120,7 @@ test('an empty collection asks no model to rerank nothing', async () => {
   expect(provider.reranks).toEqual([]);
 });
 
-test('an agent is told what was found in the order of the rerank, beside what another collection has', async () => {
+test('an agent gets what was found in the order of the rerank, beside what another collection has', async () => {
   const tool = 'tool:search_knowledge {"query":"blue whale","limit":3}; say:Seen.';
   const reverse: BoxOptions['callRerank'] = async ({ documents }) => ({
     ranking: documents.map((_, index) => ({ index, score: index })).toReversed(),

@@ -170,7 +170,7 @@ describe('a replay', () => {
     expect(ran).toEqual([]);
   });
 
-  test('goes as far as it is told to', async () => {
+  test('goes as far as asked', async () => {
     const workflows = { order: { run: order } };
     const box = await boxes.open({ workflows });
     const recording = await exportRun(box, (await runWorkflow(box, 'order', { amount: 5 })).runId);

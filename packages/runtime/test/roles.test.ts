@@ -128,7 +128,7 @@ test(
 );
 
 describe('a route that is no operation', () => {
-  test('lets in whom its kind of credential allows', { timeout: 60_000 }, async () => {
+  test('lets in those its kind of credential allows', { timeout: 60_000 }, async () => {
     await openAll();
     const wrong: string[] = [];
     for (const { method, path, doc } of PLAIN_ROUTES) {

@@ -27,7 +27,7 @@ const find = async (box: TestBox, name: string) =>
   (await call<{ items: Secret[] }>(box, 'GET /api/secrets?limit=200')).body.items.find((one) => one.name === name);
 
 describe('a secret', () => {
-  test('is written once, listed without its value, and told only to code', async () => {
+  test('is written once, listed without its value, and readable by code alone', async () => {
     const box = await open();
     const name = newName();
     const made = await put(box, name);
@@ -47,7 +47,7 @@ describe('a secret', () => {
     await until(async () => (await find(box, name))?.lastUsedAt !== null);
   });
 
-  test('that exists is refused and told to be rotated', async () => {
+  test('that exists is refused, with the advice to rotate it', async () => {
     const box = await open();
     const name = newName();
     await put(box, name);

@@ -41,7 +41,7 @@ async function open(strategy = operatorToken(TOKEN)) {
   return { box, ask, security };
 }
 
-test('whoever tries out operator tokens is held off by its address, and is written down', async () => {
+test('a caller that guesses operator tokens is held off by its address, and logged', async () => {
   const { ask, security } = await open();
   const statuses: number[] = [];
   for (let n = 0; n < 30; n++) statuses.push((await ask('/api/runs', `wrong-${n}`)).status);

@@ -236,7 +236,7 @@ function describeStore(getClient: () => StoreClient) {
     for (const id of others) expect(await countTurns(id)).toEqual({ turns: 1, totalTokens: 5, rows: 1 });
   });
 
-  test('each is read without the run that is named for it, whoever it is read with', async () => {
+  test('each is read without the run that is named for it, with whatever it is read', async () => {
     const ids = await openMany(store, 6);
     const turns = ids.map((id) => toTurn(id));
     await Promise.all(turns.map((turn) => store.add(turn)));

@@ -82,7 +82,7 @@ describe('a text the relational store does not take', () => {
   });
   const scribe = defineDeepAgent({ name: 'scribe', tools: { echo }, files: true });
 
-  test.each(TEXTS)('costs no turn, whoever says it: %s', async (_, text) => {
+  test.each(TEXTS)('costs no turn: %s', async (_, text) => {
     const shown = text.replace(/\0|\p{Cs}/gu, '\ufffd');
     const box = await createTestBox({
       agents: { scribe },

@@ -180,7 +180,7 @@ describeWhen(realServers.database, 'runs, read from the database', (server) => {
     expect(plan).toMatch(/Index Scan (Backward )?using run_events_pkey|Bitmap Index Scan on run_events_pkey/);
   });
 
-  test('views of another release are made anew, and the rights to read them too', async () => {
+  test('views of another release are rebuilt, and the rights to read them too', async () => {
     const { ask, database, made } = await open();
     expect(await ask('member', 'select run_id from svc_view.runs')).toEqual([]);
     await database.client.exec(

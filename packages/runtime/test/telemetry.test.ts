@@ -391,7 +391,7 @@ test('attempts that failed are events of the step, and an error has its type and
   expect(collector.text()).not.toContain(PLANTED);
 });
 
-test('a share of the traces is told, and headers go to the collector', async () => {
+test('a share of the traces is exported, and headers go to the collector', async () => {
   const collector = await startCollector();
   const env = {
     OTEL_TRACES_SAMPLER: 'traceidratio',

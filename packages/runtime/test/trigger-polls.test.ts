@@ -453,7 +453,7 @@ function suite(database: () => Drizzle): void {
     expect((await again(box, id)).deliveries).toHaveLength(1);
   });
 
-  test('one that is changed to ask for something else begins anew, one that asks more often does not', async () => {
+  test('one that is changed to ask for something else starts over, one that asks more often does not', async () => {
     const box = await open();
     feed.items = [issue(1)];
     const { id } = await make(box);
@@ -528,7 +528,7 @@ function suite(database: () => Drizzle): void {
     expect(idsOf(await polled(box, id, 2))).toEqual(['1']);
   });
 
-  test('nobody can call it, and a redelivery runs an item again', async () => {
+  test('it cannot be called, and a redelivery runs an item again', async () => {
     const box = await open();
     feed.items = [issue(1)];
     const { id } = await make(box, { target: { workflow: 'typed' }, poll: { from: 'all' } });

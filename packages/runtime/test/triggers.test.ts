@@ -318,7 +318,7 @@ function suite(database: () => Drizzle): void {
       }
     });
 
-    test('without one an agent is told the body', async () => {
+    test('without one an agent is given the body', async () => {
       const box = await open();
       const { id } = await make(box, 'token', { target: { agent: 'helper' } });
       await post(box, id, {
@@ -581,7 +581,7 @@ function suite(database: () => Drizzle): void {
     expect((await get(box, id)).deliveries).toHaveLength(2);
   });
 
-  test('an address whose signatures are wrong too often is told to wait, and a right one is let in', async () => {
+  test('an address whose signatures are wrong too often has to wait, and a right one is let in', async () => {
     const box = await open({ wrongPerMinute: 3 });
     const { id } = await make(box, 'github');
     const codes: (string | undefined)[] = [];
@@ -590,7 +590,7 @@ function suite(database: () => Drizzle): void {
     expect((await send(box, id, 'github', BODY)).status).toBe(200);
   });
 
-  test('JSON that would do harm is refused, whoever has signed it', async () => {
+  test('harmful JSON is refused, whoever signed it', async () => {
     const box = await open();
     const { id } = await make(box, 'token');
     const headers = { 'x-token': 'Token shared between two', 'content-type': 'application/json' };
@@ -662,7 +662,7 @@ function suite(database: () => Drizzle): void {
     expect(JSON.stringify(listed)).not.toContain(SENDERS.github!.secret);
   });
 
-  test('a body that comes slowly keeps nobody else waiting', async () => {
+  test('a slow body holds up no other request', async () => {
     const box = await open();
     const { id } = await make(box, 'github');
     const { port } = new URL(await box.listen());

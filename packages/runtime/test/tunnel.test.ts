@@ -86,7 +86,7 @@ const as = (token: string) => ({ authorization: `Bearer ${token}` });
 const NEAR = { host: 'localhost' };
 
 describe('a box in development', () => {
-  test('lets whoever asks on its own port in, and through the tunnel whom a control plane vouches for', async () => {
+  test('lets any caller on its own port in, and through the tunnel those the control plane vouches for', async () => {
     const { near, far } = await open();
     expect((await ask(near, { headers: NEAR })).status).toBe(200);
     expect(await ask(far)).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
@@ -96,7 +96,7 @@ describe('a box in development', () => {
     expect((await ask(far, { headers: as(await plane.mint('owner', elsewhere)) })).status).toBe(401);
   });
 
-  test('answers every route through the tunnel as a deployed box answers whoever shows no good credential', async () => {
+  test('answers every route through the tunnel as a deployed box answers a caller without a valid credential', async () => {
     const { far } = await open();
     const deployed = await boxes.open({ options: { host: 'image', strategy: plane.strategy({ log }) } });
     const there = await deployed.listen();
@@ -174,7 +174,7 @@ describe('a box in development', () => {
     expect([status, headers['access-control-allow-origin']]).toEqual([204, STUDIO]);
   });
 
-  test('lets nobody outside set what this machine is polled for', async () => {
+  test('lets no one outside set what this machine is polled for', async () => {
     const { near, far } = await open({ workflows: { take: { run: async () => {} } } });
     const owner = as(await plane.mint('owner'));
     const make = (base: string, url: string, headers: Record<string, string>) => {
@@ -249,7 +249,7 @@ describe('an address of this machine', () => {
     });
   });
 
-  test.skipIf(LOCAL_NAME === undefined)('takes a name that leads to this machine from nobody', async () => {
+  test.skipIf(LOCAL_NAME === undefined)('takes a name that leads to this machine from no one', async () => {
     const { near } = await opened();
     const url = `https://${LOCAL_NAME}:9/`;
     const connection = { id: `c-${randomUUID()}`, provider: 'custom', auth: 'api_key', baseUrl: url };

@@ -229,7 +229,7 @@ describe('a key', () => {
 });
 
 describeWhen(bothServers, 'on two replicas over Postgres', (servers) => {
-  test('a key sent to both at once begins one turn, and both are told it', async () => {
+  test('a key sent to both at once begins one turn, and both get it', async () => {
     const open = createCluster(boxes, servers);
     const both = [await open({ agents }), await open({ agents })];
     const sent = { say: 'tool:count {"n":1}; say:done' };

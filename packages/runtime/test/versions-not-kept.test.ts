@@ -133,7 +133,7 @@ describePlaces(boxes, 'a run whose code is kept nowhere', (openPlace) => {
     expect(await getRun(next, runId)).toMatchObject({ waitingFor: { code: 'code_changed' } });
   });
 
-  test('is begun anew where that is asked for, and given up by that', async () => {
+  test('is started over where that is asked for, and given up by that', async () => {
     const [workspace, open] = [createBuiltWorkspace(), openPlace()];
     const first = await open({ options: (await workspace.build(ORDER({ version: '1' }))).options });
     const runId = await park(first);

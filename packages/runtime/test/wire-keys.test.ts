@@ -316,7 +316,7 @@ describe('a run of AG-UI under an Idempotency-Key', () => {
     expect([asked(), pay.mock.calls.length, (await runsOf(box)).length]).toEqual([2, 1, 1]);
   });
 
-  test('of a resume that failed fails again instead of asking the agent anew', async () => {
+  test('of a resume that failed fails again instead of asking the agent again', async () => {
     const { client, asked, box } = await open();
     const message = { ...hello, content: 'tool:pay {}; error:400' };
     const received = await send(client('breaks'), message);

@@ -48,7 +48,7 @@ async function send(box: TestBox, route: string, body?: unknown): Promise<void> 
   expect([route, answer.status < 300]).toEqual([route, true]);
 }
 
-test('a change of a room is told to whoever may read it', async () => {
+test('a change of a room is pushed to callers who may read it', async () => {
   const box = await boxes.open({ config, options: { strategy } });
   const told = {
     owner: await listen(box, 'owner'),
@@ -77,7 +77,7 @@ test('what is refused or read tells nothing', async () => {
   expect(told()).toEqual(['settings']);
 });
 
-test('every operation that changes something has readers who are told', () => {
+test('every operation that changes something has readers who are notified', () => {
   const writes = OPERATIONS.filter(({ kind, activity }) => kind === 'write' && activity !== false);
   expect(writes.filter(({ id }) => listReadersOf(id).length === 0).map(({ id }) => id)).toEqual([]);
 });

@@ -54,7 +54,7 @@ describeWhen(bothServers, 'the gate of a deployed box', (servers) => {
     return plane;
   }
 
-  it('admits whom the control plane names, in the role it names, and no other installation’s', async () => {
+  it('admits those the control plane names, in the role it names, and no other installation’s', async () => {
     const plane = await openPlane();
     const box = await bootRegistered(plane);
     expect(strategyOf(box)).toBe(`The identity gate is armed: identity tokens of ${plane.url}.`);

@@ -121,7 +121,7 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
       expect(await ask('/api/runs')).toMatchObject({ status: 401 });
     });
 
-    it('lets in whom the control plane vouches for, chats, and runs a workflow', async () => {
+    it('lets in those the control plane vouches for, chats, and runs a workflow', async () => {
       const inst = await stack.installation();
       const claims = { iss: PLANE_URL, aud: `${PLANE_URL}/box`, inst };
       const response = await fetch(`http://127.0.0.1:${workspace.ports.api}/api/keys`, {
@@ -245,7 +245,7 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
       expect(megabytes(join(stack.folder, 'svc-images.tar'))).toBeLessThan(LARGEST.both);
     });
 
-    it('chats and runs a workflow for whoever has the token of the operator', async () => {
+    it('chats and runs a workflow for the holder of the operator’s token', async () => {
       expect(await stack.log('agent')).toContain(
         'The identity gate is armed: operator token (STUDIO_STANDALONE_TOKEN).',
       );
@@ -258,7 +258,7 @@ describe.skipIf(root === undefined)(`a deploy folder under an engine${root ? '' 
       await expect(stranger.start('greet', { name: 'Ada' })).rejects.toThrow(/^401 /);
     });
 
-    it('has a control plane in front of it, for whoever has that token', async () => {
+    it('has a control plane in front of it, for the holder of that token', async () => {
       const url = `http://127.0.0.1:${workspace.ports.database}`;
       const ask = (path: string, init: RequestInit = {}) =>
         fetch(`${url}${path}`, {

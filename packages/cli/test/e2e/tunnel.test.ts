@@ -68,7 +68,7 @@ import(${JSON.stringify(new URL('../../dist/index.mjs', import.meta.url).href)})
 const CHAT = '/wire-a/v1/chat/completions';
 const chat = (content: string) => ({ model: 'echo', stream: true, messages: [{ role: 'user', content }] });
 
-it('svc dev of a linked workspace is reached under its public address, by whom the control plane vouches for', async () => {
+it('svc dev of a linked workspace is reached under its public address, by those the control plane vouches for', async () => {
   const { plane, ada, id, workspace, env } = await startAll();
   const box = await workspace.boot({ env });
   const { public_url: publicUrl, deeplink } = box.payload as unknown as Record<string, string>;

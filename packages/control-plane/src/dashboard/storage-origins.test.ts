@@ -66,7 +66,7 @@ describe('the origin of a storage', () => {
 });
 
 describe('the origins of storages', () => {
-  test('a box that does not answer holds no page up, and the others are told', async () => {
+  test('a box that does not answer holds no page up, and the others are updated', async () => {
     const { list } = createStorageOrigins(remote);
     const silent = { id: 'b', url: 'https://b', ask: () => new Promise(() => {}) };
     const boxes = [{ id: 'a', url: 'https://a', ask: async () => tell('https://s3.example.com') }, silent];
@@ -132,7 +132,7 @@ describe('the origins of storages', () => {
   });
 });
 
-test('what is no origin comes into no policy, whoever names it', () => {
+test('what is no origin comes into no policy, wherever it is named', () => {
   const form = { bytes: Buffer.from(''), etag: '"1"' };
   const file = { type: 'text/html', isHashed: false, forms: { identity: form } };
   const odd = [

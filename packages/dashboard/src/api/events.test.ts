@@ -38,7 +38,7 @@ test('a loss that lasts is seen, and its end too', async () => {
   await expect.poll(() => states).toEqual(['open', 'lost', 'open']);
 });
 
-test('a stream that ends before its first event has all read anew when it is back', async () => {
+test('a stream that ends before its first event has all read again when it is back', async () => {
   const { seen } = open([[], [], []]);
   await expect.poll(() => seen.length).toBeGreaterThan(1);
   expect(new Set(seen)).toEqual(new Set([undefined]));

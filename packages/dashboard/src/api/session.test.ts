@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { createSession } from './session.ts';
 
-test('a session that ends, and one that is back, is told once', () => {
+test('a session that ends, and one that is back, is reported once', () => {
   const session = createSession();
   const listener = vi.fn<() => void>();
   const stop = session.on(listener);

@@ -3,7 +3,7 @@ import { isAmong, nameApprovers } from './approvers.ts';
 
 const caller = { id: 'u-1', name: 'Ada', role: 'approver' } as const;
 
-test('who is named by id or by role decides, and anybody where nobody is named or nobody is known', () => {
+test('who is named by id or by role decides, and anyone where no one is named or known', () => {
   const at = (approvers: string[] | null, place: 'full' | 'dev' = 'full') => isAmong(approvers, { place, caller });
   expect(at(null)).toBe(true);
   expect(at(['u-1'])).toBe(true);

@@ -172,7 +172,7 @@ describe('a conversation made of the stream of a box', () => {
     expect(two.get()).toMatchObject({ isOpening: false, isLost: false, failure: undefined });
   });
 
-  test('is the same whatever was told twice', async () => {
+  test('is the same whatever was sent twice', async () => {
     const box = await openBox();
     const chat = openChat(box);
     await chat.say(REFUND);
@@ -185,7 +185,7 @@ describe('a conversation made of the stream of a box', () => {
     }
   });
 
-  test('takes what a model says anew where it goes on in another way', () => {
+  test('takes what a model repeats where it goes on in another way', () => {
     const text = (type: string, more: object = {}) => ({ type, messageId: 'm', role: 'assistant', ...more }) as never;
     const said = (deltas: string[]) => [
       text('TEXT_MESSAGE_START'),

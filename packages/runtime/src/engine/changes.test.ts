@@ -150,7 +150,7 @@ test('a retry from the failed step keeps the branch that led there, and a fork o
   expect(outputOf(await next.engine.wait(retried.runId, 10_000))).toEqual(['charged net', 'paid gross', 1]);
 });
 
-test('the next run of a chain begins anew', async () => {
+test('the next run of a chain starts over', async () => {
   const go = async ({ n }: { n: number }): Promise<number> => {
     const found = version('tax', n);
     if (n === 1) return continueAsNew({ n: 2 });

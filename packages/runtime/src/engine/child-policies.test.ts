@@ -212,7 +212,7 @@ describeOnStores('a child and the end of its parent', (newPlace) => {
     expect((await opened.journal.getRun(left.runId))?.endedAt).toBeNull();
   });
 
-  test('a retry begins a child anew that was cancelled with its parent, and keeps what its body has caught', async () => {
+  test('a retry restarts a child that was cancelled with its parent, and keeps what its body has caught', async () => {
     let isBroken = true;
     const check = step('check', () => {
       if (isBroken) throw new FatalError('not yet');

@@ -16,7 +16,7 @@ async function listRuns({ journal }: Bench) {
 describeOnStores('continueAsNew', (newPlace) => {
   const openBench = useBenches();
 
-  test('ends the run and begins the next, and whoever waits for the first gets what the last returns', async () => {
+  test('ends the run and begins the next, and a caller that waits for the first gets what the last returns', async () => {
     const did: number[] = [];
     const note = step('note', (n: number) => void did.push(n));
     const bench = await openBench(newPlace(), {

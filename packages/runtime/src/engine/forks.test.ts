@@ -176,7 +176,7 @@ describeOnStores('a fork', (newPlace) => {
     ]);
   });
 
-  test('of a run that is open leaves it alone, and is told of a hook that only one can have', async () => {
+  test('of a run that is open leaves it alone, and is warned of a hook that only one can have', async () => {
     const calls: string[] = [];
     const first = step('first', () => void calls.push('first'));
     const second = step('second', () => void calls.push('second'));
@@ -257,7 +257,7 @@ describeOnStores('a fork', (newPlace) => {
     expect(children).toBe(1);
   });
 
-  test('keeps the start of a child that was told to go on by itself', async () => {
+  test('keeps the start of a child that was left to go on by itself', async () => {
     const begun: string[] = [];
     const note = step('note', (which: string) => void begun.push(which));
     const opened = await bench(newPlace(), {
@@ -289,7 +289,7 @@ describeOnStores('a fork', (newPlace) => {
     expect(calls).toHaveLength(5);
   });
 
-  test('is planned anew once the source has recorded more', async () => {
+  test('is planned again once the source has recorded more', async () => {
     const first = step('first', () => {});
     const go = async () => {
       await first();

@@ -40,7 +40,7 @@ async function retryAndResume(opened: Bench, run: RunRow): Promise<RunRow | unde
 describeOnStores('a retry of a run that was ended with its children', (newPlace) => {
   const code: Code = { child: hold, go: () => startThenWait(() => sleep(1)) };
 
-  test('starts one anew that its timeout took along', async () => {
+  test('restarts one that its timeout took along', async () => {
     const opened = await bench(newPlace(), code);
     const { runId } = runOf(await opened.create('go', null, { timeoutMs: 300 }));
     const timedOut = await opened.engine.wait(runId, 10_000);
@@ -51,7 +51,7 @@ describeOnStores('a retry of a run that was ended with its children', (newPlace)
     expect([again?.status, outputOf(again)]).toEqual(['completed', 'anew']);
   });
 
-  test('starts one anew that a cancel took along, while the old one still cleans up', async () => {
+  test('restarts one that a cancel took along, while the old one still cleans up', async () => {
     let isCleaning = false;
     let endCleaning = (): void => {};
     const cleaned = new Promise<void>((resolve) => (endCleaning = resolve));
@@ -87,7 +87,7 @@ describeOnStores('a retry of a run that was ended with its children', (newPlace)
     expect((await opened.engine.wait(String(old?.runId), 10_000))?.status).toBe('cancelled');
   });
 
-  test('starts one anew that waited in a queue', async () => {
+  test('restarts one that waited in a queue', async () => {
     const opened = await bench(newPlace(), code, { oneAtATime: ['child'] });
     const holder = await opened.create('child', 'other', { serial: { key: 'child', whenTaken: 'queue' } });
     const go = await opened.start('go');
@@ -101,7 +101,7 @@ describeOnStores('a retry of a run that was ended with its children', (newPlace)
     expect(outputOf(again)).toBe('anew');
   });
 
-  test('starts one anew that had continued as a new run', async () => {
+  test('restarts one that had continued as a new run', async () => {
     let isFirst = true;
     const child = async (token: string): Promise<unknown> => {
       if (isFirst) {
@@ -137,7 +137,7 @@ describeOnStores('a retry of a run that was ended with its children', (newPlace)
 });
 
 describeOnStores('a retry of a run that ended with the failure of a child', (newPlace) => {
-  test.each(['was queued', 'had continued'])('starts that one anew, also where it %s', async (how) => {
+  test.each(['was queued', 'had continued'])('restarts that one, also where it %s', async (how) => {
     let isBroken = true;
     const child = async (input: string): Promise<string> => {
       if (how === 'had continued' && input === 'new') await continueAsNew('next');

@@ -184,7 +184,7 @@ describeOnStores('a retry from the failed step', (newPlace) => {
     expect(outputOf(await retry(opened, failed))).toBe('paid');
   });
 
-  test.each(['body', 'step'])('starts a child anew that has failed, and no other, in a %s', async (where) => {
+  test.each(['body', 'step'])('restarts a child that has failed, and no other, in a %s', async (where) => {
     const calls: string[] = [];
     let isBroken = true;
     const note = step('note', (name: string) => {

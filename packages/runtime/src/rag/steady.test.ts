@@ -5,7 +5,7 @@ import type { Opened } from './store.ts';
 const toOpened = (id: string): Opened => ({ index: { id }, collection: { rerankModel: null } }) as Opened;
 const never = (): Promise<never> => new Promise(() => {});
 
-test('work with what a collection no longer is holds up nobody', async () => {
+test('work with what a collection no longer is holds up no one else', async () => {
   let now: Opened | Error = toOpened('a');
   const steady = createSteady(async () => {
     if (now instanceof Error) throw now;
@@ -21,7 +21,7 @@ test('work with what a collection no longer is holds up nobody', async () => {
   await expect(steady.readAtOnce('docs', never)).rejects.toThrow('It was deleted.');
 });
 
-test('what fails with what a collection no longer is fails nobody', async () => {
+test('what fails with what a collection no longer is fails no one else', async () => {
   let now = toOpened('a');
   const steady = createSteady(async () => now);
   await steady.readAtOnce('docs', async () => 1);

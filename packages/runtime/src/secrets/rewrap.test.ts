@@ -29,7 +29,7 @@ describeWhen(realServers.database, 'a change of the master key', (server) => {
   }
   const [old, current, other] = [newMasterKey(), newMasterKey(), newMasterKey()];
 
-  it('wraps every stored value anew and touches none', async () => {
+  it('rewraps every stored value and changes none', async () => {
     const { boot, database } = await openBox();
     const before = await boot(old);
     await before.workspace.create('ONE', 'planted', 'me');

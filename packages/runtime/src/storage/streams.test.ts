@@ -129,7 +129,7 @@ describe('a stream', () => {
 });
 
 describe('a copy', () => {
-  test('has type and metadata, refuses a target that is there, and replaces it when told', async () => {
+  test('has type and metadata, refuses a target that is there, and replaces it when asked to', async () => {
     const { storage, s3 } = await open();
     await storage.put('a', 'one', { contentType: 'text/csv', metadata: { by: 'ada' } });
     expect(await storage.copy('a', "it's a/ü+%2F")).toMatchObject({ key: "it's a/ü+%2F", etag: expect.any(String) });

@@ -42,7 +42,7 @@ describe('an embedded database with a password', () => {
     return answer;
   };
 
-  it('lets in whoever shows it', async () =>
+  it('lets in a client that shows it', async () =>
     expect(await open((port) => `postgres://postgres:right-word@127.0.0.1:${port}/postgres`)).toEqual([{ one: 1 }]));
 
   it.each(['postgres:wrong', 'postgres:right-wor', 'postgres:'])('refuses %s', async (user) =>

@@ -143,7 +143,7 @@ describe('PGlite in its worker', () => {
     expect(readFileSync(join(other, 'notes.txt'), 'utf8')).toBe('mine');
   });
 
-  it('begins anew in a folder of empty folders, as something that clears files leaves one', async () => {
+  it('starts over in a folder of empty folders, as something that clears files leaves one', async () => {
     const emptied = join(folder, 'emptied');
     mkdirSync(join(emptied, 'pg_wal', 'summaries'), { recursive: true });
     const anew = openPglite({ dataDir: emptied });

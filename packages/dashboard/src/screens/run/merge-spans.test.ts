@@ -18,7 +18,7 @@ test('what has changed takes the place of what was known, and what is new comes 
   expect(known[0]?.status).toBe('running');
 });
 
-test('a child run stays below the call that was told to have started it', () => {
+test('a child run stays below the call that is known to have started it', () => {
   const child = (parentId: string, status: string) => span('c', 2, { kind: 'run', parentId, status });
   const merged = mergeSpans([run('running'), child('r:0', 'running')], [run('running'), child('r', 'completed')]);
   expect(merged[1]).toMatchObject({ parentId: 'r:0', status: 'completed' });

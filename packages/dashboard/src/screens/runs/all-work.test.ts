@@ -60,7 +60,7 @@ describe('what is done to all runs of a filter', () => {
     expect(said).toEqual([expect.objectContaining({ done: 200, isAll: false, isBusy: false })]);
   });
 
-  test('has done nothing, and says nothing, where the person went away while they were counted anew', async () => {
+  test('has done nothing, and says nothing, where the person went away while they were counted again', async () => {
     const { work, asked, said, leave } = begin([
       () => {
         leave();

@@ -25,7 +25,7 @@ function follow(answers: (() => Response)[]) {
   };
 }
 
-test('a run is started and told to its end, over a stream that breaks off', async () => {
+test('a run is started and shown to its end, over a stream that breaks off', async () => {
   const { chat, asked, until } = follow([
     () => answer(': ok\n\n', event('r:0', 'run', { runId: 'r' }), event('r:1', 'frame', 'Hel')),
     () => {
@@ -60,7 +60,7 @@ test('a start whose answer was lost is asked for under its key again', async () 
   expect(asked[1]).toEqual(asked[0]);
 });
 
-test('a run is told from its beginning after a reload, and a refusal ends it', async () => {
+test('a run is shown from its beginning after a reload, and a refusal ends it', async () => {
   const { chat, asked, until } = follow([() => answer(event('r:1', 'frame', 1))]);
   chat.resume('r');
   const run = await until(({ error }) => error !== undefined);

@@ -15,7 +15,7 @@ it('says that there are more than it gives', async () => {
   expect(await searchJson(value.slice(0, 10), 'x', { mostHits: 10 })).toMatchObject({ isCut: false });
 });
 
-it('lets others have a turn, and stops when it is told to', async () => {
+it('lets others have a turn, and stops when asked to', async () => {
   const value = Array.from({ length: 40_000 }, (_, id) => ({ id }));
   const stop = new AbortController();
   let turns = 0;

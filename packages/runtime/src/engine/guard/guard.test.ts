@@ -210,7 +210,7 @@ describe('what the machine says of itself', () => {
     values.clear();
   });
 
-  test('local time is UTC where nobody sets a zone, and what TZ says where somebody does', async () => {
+  test('local time is UTC where no zone is set, and what TZ says where one is', async () => {
     const folder = await buildGuard();
     writeFileSync(
       join(folder, 'main.mjs'),

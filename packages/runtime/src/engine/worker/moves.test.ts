@@ -264,7 +264,7 @@ test('what happens between the judgement and the move keeps the run as it is', a
   expect(await opened.journal.getRun(runId)).toMatchObject({ codeHash: 'old', owner: 'other', movedAt: null });
 });
 
-test('of a run that another request has moved meanwhile it is told that it has the code', async () => {
+test('of a run that another request has moved meanwhile it says that it has the code', async () => {
   const path = newJournalPath();
   const first = await bench(path, order, { codeHash: 'old' });
   const runId = await park(first);
@@ -300,7 +300,7 @@ test('a check of a run that has not begun logs nothing', async () => {
   expect(opened.logged).toEqual([]);
 });
 
-test('a secret in what the newest code throws is not told', async () => {
+test('a secret in what the newest code throws is not disclosed', async () => {
   const opened = await openEdited(
     order,
     {

@@ -29,7 +29,7 @@ describeOnStores('replicas of two releases on one journal', (newPlace) => {
   };
   const [old, next] = [release('old'), release('next')];
 
-  test('each goes on with the runs of its own, whoever is asked to resume them', async () => {
+  test('each goes on with its own runs, whichever replica is asked to resume them', async () => {
     const place = newPlace();
     const a = await open(place, old.code, old.options);
     const b = await open(place, next.code, next.options);

@@ -23,7 +23,7 @@ describeOnStores('those who wait for runs', (newPlace) => {
   };
   const code: Code = { room: async (token: string) => createHook({ token }) };
 
-  test('cost the store the same, however many they are, and are all told what another process did', async () => {
+  test('cost the store the same, however many they are, and are all notified of what another process did', async () => {
     const place = newPlace();
     const { place: watched, calls } = counted(place);
     const there = await open(place, code, { exclusive: false });
@@ -43,7 +43,7 @@ describeOnStores('those who wait for runs', (newPlace) => {
     await journal.close();
   });
 
-  test('to whom nothing has happened do not look again; who is written to is told', async () => {
+  test('without news do not look again; those written to are notified', async () => {
     const place = newPlace();
     const { place: watched, calls } = counted(place);
     const there = await open(place, code, { exclusive: false });

@@ -119,7 +119,7 @@ describeWhen(realServers.database, 'a process that holds its lock', (server) => 
     await until(async () => (await silent()).length > 0);
   });
 
-  test('and has lost it a moment ago finds nobody silent: the others may have lost theirs to the same', async () => {
+  test('and has lost it a moment ago finds no one silent: the others may have lost theirs to the same', async () => {
     const other = await open('other');
     await hold('other');
     expect(replica.connection.isSteady).toBe(true);
