@@ -209,6 +209,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     exclusive: options.exclusive && !supervisor,
     onSweep,
   });
+  if (!options.exclusive && !supervisor) void sweep.peek();
   let closed: Promise<void> | undefined;
 
   return {

@@ -31,6 +31,22 @@ describeOnStores('a sweep', (newPlace) => {
     expect(new Set(calls)).toStrictEqual(new Set(['look']));
   });
 
+  test('counts what was silent while the process came up', async () => {
+    const calls: string[] = [];
+    const inner = newPlace();
+    const open = async () =>
+      wrapJournal(await inner.open(), async (name, call) => {
+        calls.push(name);
+        // Code is loaded meanwhile.
+        if (name === 'attend') await new Promise((resolve) => setTimeout(resolve, 700));
+        const answer = await call();
+        return name === 'look' ? { ...answer, silent: ['gone'] } : answer;
+      });
+    await bench({ open }, {}, { exclusive: false, sweepMs: 60_000 });
+    const armed = calls.slice(calls.lastIndexOf('attend'));
+    expect(armed.filter((name) => name === 'look' || name === 'expire')).toStrictEqual(['look', 'expire']);
+  });
+
   test('looks once the next timer is due, and no sooner for one that is left to others', async () => {
     const { place, calls } = counting(newPlace());
     const journal = await place.open();

@@ -12,6 +12,8 @@ import type { Replicas } from './replicas.ts';
 
 /** The look at the journal that finds whatever no signal has brought, about once a second. */
 export interface Sweep {
+  /** Looks which other processes are silent, and does no more: by the time this one takes runs, they have been for a while. */
+  peek(): Promise<void>;
   /** Sweeps at once, after the sweep that is under way, and from then on until it is stopped. */
   now(): Promise<void>;
   /** Begins no further sweep; resolves once the one under way is over. */
@@ -117,6 +119,10 @@ export function createSweep(options: SweepOptions): Sweep {
   };
 
   return {
+    async peek() {
+      const look = await journal.look(owner).catch(() => undefined);
+      if (look) deaths.note(look.silent);
+    },
     async now() {
       await sweeping;
       if (closing.aborted) return;
