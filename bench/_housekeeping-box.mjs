@@ -1,4 +1,5 @@
 // @ts-check
+import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -11,6 +12,7 @@ import { listKeys } from './_housekeeping-bare.mjs';
 /** @typedef {import('./_engine-stores.mjs').Place} Place */
 /** `retentionEveryMs`: default, as a box of users has it. @type {{ place: Place, file: string, rooms: string, retentionEveryMs?: number }} */
 const { place, file, rooms, retentionEveryMs } = readConfig();
+const resolving = createRequire(new URL('../packages/runtime/package.json', import.meta.url));
 host.installGuard();
 const code = await import(pathToFileURL(file).href);
 let isRetained = false;
@@ -116,6 +118,23 @@ serve({
     });
     return { seconds, opening, begun: begun() };
   },
+  /** Serves the box, and a route that reads a body and answers as a start does. */
+  async listen() {
+    const { H3 } = await import(pathToFileURL(resolving.resolve('h3')).href);
+    const answer = JSON.stringify({ runId: randomUUID(), status: 'queued' });
+    const bare = new H3().post('/start', async (/** @type {any} */ event) => {
+      await event.req.json();
+      return new Response(answer, { status: 202, headers: { 'content-type': 'application/json' } });
+    });
+    const [served, beside] = await Promise.all(
+      [bench.box.app, bare].map((app) => host.listen(app, { port: 0, host: '127.0.0.1' })),
+    );
+    return { url: served?.url, bareUrl: `${beside?.url}/start` };
+  },
+  /** Until so many runs of steps are completed. */
+  ended: (/** @type {number} */ count) => until(async () => (await countRuns('steps', 'completed')) >= count),
+  /** When a run has ended. */
+  endOf: async (/** @type {string} */ runId) => (await bench.box.engine.wait(runId, TIMEOUT_MS))?.endedAt,
   async close() {
     await bench.box.close();
     await bench.close();
@@ -135,7 +154,7 @@ function begun() {
 
 /**
  * @param {string} name
- * @param {'waiting'} [status]
+ * @param {'waiting' | 'completed'} [status]
  */
 async function countRuns(name, status) {
   const tallies = await bench.journal.tallyRuns({ name, ...(status && { status }) }, 24 * 60 * 60 * 1_000);
@@ -194,7 +213,7 @@ async function openBox() {
 async function openJournal() {
   if (place.type === 'sqlite') {
     const journal = await host.openSqliteJournal({ path: place.path });
-    const Database = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('better-sqlite3');
+    const Database = resolving('better-sqlite3');
     const db = new Database(place.path);
     const insert = db.prepare("insert into idempotency_keys (key, digest, start_id, created_at) values (?, '', ?, ?)");
     const first = db.prepare('select 1 from idempotency_keys limit 1');

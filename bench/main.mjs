@@ -20,6 +20,7 @@ const SUITES = [
   'recovery',
   'scale',
   'upgrade',
+  'starts',
   'idle',
   'rag',
   'plane',
