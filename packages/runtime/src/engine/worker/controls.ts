@@ -63,11 +63,12 @@ export function createControls(options: ControlsOptions): Controls {
     },
     async resumeHook(token, payload, given) {
       const text = encodeGiven(payload, 'payload');
-      const few = await journal.hooks.resume(token, text, { ...given, most: backlog.most });
+      const few = await journal.hooks.resume(token, text, { ...given, most: backlog.mostOf(token) });
       const result =
         few?.outcome === 'full' && !(await backlog.isFull(token))
           ? await journal.hooks.resume(token, text, given)
           : few;
+      if (result?.outcome === 'resumed') backlog.saw(token, result.hook.runId);
       publisher.decided(result, given);
       if (result?.outcome === 'resumed') signals.signal(result.hook.runId);
       return result;

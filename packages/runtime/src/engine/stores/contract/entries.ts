@@ -32,7 +32,8 @@ export function describeEntries(world: World): void {
         expect(await hooks.resume('t', '[3]', { ...options, most: 2 })).toStrictEqual({ outcome: 'full' });
       expect(await hooks.resume('t', '[1]', { ...keyed(), most: 2 })).toStrictEqual({ ...first, outcome: 'repeated' });
       expect(await hooks.resume('t', '[3]', { most: 3 })).toMatchObject({ outcome: 'resumed', event: { n: 2 } });
-      expect(await hooks.countGiven('t')).toMatchObject({ given: 3 });
+      expect(await hooks.resume('t', '[4]', { most: Infinity })).toMatchObject({ outcome: 'resumed', event: { n: 3 } });
+      expect(await hooks.countGiven('t')).toMatchObject({ given: 4 });
     });
 
     test('stays the answer once the run is final', async () => {

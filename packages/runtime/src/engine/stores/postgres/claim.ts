@@ -36,7 +36,7 @@ export interface NamedClaim extends ClaimOne {
 export function createNamedClaims(
   sql: SqlClient,
   tables: Tables,
-): (claims: NamedClaim[]) => Promise<(RunRow | undefined)[]> {
+): (claims: NamedClaim[]) => Promise<(RunRow | undefined | Error)[]> {
   const [one, many] = [claimRunQuery(tables), claimRunsQuery(tables)];
   const claimOne = ({ runId, owner, leaseMs, from = { owner, died: false } }: NamedClaim): Promise<StoredRow[]> =>
     sql.query<StoredRow>(one, [toStoredText(owner), leaseMs, toStoredText(runId), toStoredText(from.owner), from.died]);
@@ -50,14 +50,20 @@ export function createNamedClaims(
     const groups = new Map<string, NamedClaim[]>();
     for (const claim of claims) {
       const key = claim.from ? claim.runId : `${claim.leaseMs} ${claim.owner}`;
-      groups.set(key, [...(groups.get(key) ?? []), claim]);
+      const group = groups.get(key);
+      if (group) group.push(claim);
+      else groups.set(key, [claim]);
     }
-    const rows = await Promise.all([...groups.values()].map(claimAll));
-    const taken = new Map(rows.flat().map((row) => [row.runId, row]));
-    return claims.map(({ runId }) => {
-      const row = taken.get(toStoredText(runId));
-      return row && toRunRow(row);
-    });
+    const found = new Map<string, RunRow | Error>();
+    const take = async (group: NamedClaim[]): Promise<void> => {
+      try {
+        for (const row of (await claimAll(group)).map(toRunRow)) found.set(row.runId, row);
+      } catch (error) {
+        for (const { runId } of group) found.set(runId, error as Error);
+      }
+    };
+    await Promise.all([...groups.values()].map(take));
+    return claims.map(({ runId }) => found.get(runId));
   };
 }
 

@@ -27,6 +27,7 @@ export function createPostgresHooks(options: PostgresHookOptions): PostgresHooks
   const { tables } = statements;
   const resumes = createGroupCommit(createResumeWriter(client, tables), {
     ...COMMIT_LIMITS,
+    maxEntries: MOST_RESUMED,
     sizeOf: sizeOfResume,
     keyOf: ({ token }) => token,
   });
@@ -46,6 +47,9 @@ export function createPostgresHooks(options: PostgresHookOptions): PostgresHooks
 }
 
 // --- internal ---
+
+/** The parts of their statement are joined row by row, and it answers what each hook was made with. */
+const MOST_RESUMED = 100;
 
 /** Hooks of one answer, each with what its run has given with it, which may be megabytes. */
 const MOST_FOUND = 20;

@@ -55,7 +55,7 @@ export async function resumeInTransaction(
       toStoredText(payload),
       toStored(idempotency?.key),
       toStored(idempotency?.digest),
-      most === undefined ? null : hook.since + most,
+      Number.isSafeInteger(most) ? hook.since + (most ?? 0) : null,
     ],
   );
   if (!event) return { outcome: 'full' };

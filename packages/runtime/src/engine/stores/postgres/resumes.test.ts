@@ -51,6 +51,23 @@ describeWhen(realServers.database, 'Resumes that come in together', (server) => 
     await place.remove();
   });
 
+  test('alone reads no table whole, also by a plan that was made while there was nothing', async () => {
+    const place = createPlace(sql);
+    const sent: string[] = [];
+    const journal = await openPostgresJournal({ sql: listing(sql, sent), schema: place.schema });
+    await park(journal, 't');
+    for (const options of [{}, { idempotency: { key: 'k', digest: 'd' }, verdict: 'approved', most: 5 }]) {
+      sent.length = 0;
+      await journal.hooks.resume('t', '[1]', options);
+      const plan = await sql.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${sent[0]}`);
+      const scans = plan
+        .map((row) => row['QUERY PLAN'])
+        .filter((line) => /Seq Scan on (?:runs|hooks|hook_events)/.test(line));
+      expect(scans).toStrictEqual([]);
+    }
+    await place.remove();
+  });
+
   test('wait for no run but their own that another process is writing to', async () => {
     const place = createPlace(sql);
     const journal = await openPostgresJournal({ sql, schema: place.schema });

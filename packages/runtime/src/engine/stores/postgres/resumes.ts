@@ -53,7 +53,7 @@ const COLUMNS: Column[] = [
   ['key', 'text'],
   ['digest', 'text'],
   ['verdict', 'text'],
-  ['most', 'int4'],
+  ['most', 'int8'],
 ];
 
 function toRow({ token, payload, options: { idempotency, verdict, most } }: Resume): StoredValue[] {
@@ -63,7 +63,7 @@ function toRow({ token, payload, options: { idempotency, verdict, most } }: Resu
     toStored(idempotency?.key),
     toStored(idempotency?.digest),
     toStored(verdict),
-    most ?? null,
+    Number.isSafeInteger(most) ? (most ?? null) : null,
   ];
 }
 
@@ -76,27 +76,31 @@ const HOOK_SELECT = Object.entries(HOOK_COLUMNS)
  * Those whose hook is open and may be resumed. The run is locked before its hook, as the end of a run does it, and a lock that
  * another has is left alone. Under their locks the rows of run and hook are the newest there are, but the resumes are read as of the
  * beginning of the statement: one that was recorded since then has the number this one would get, and keeps it.
+ *
+ * Of one, whose statement stays prepared, each part names one row: a plan that was made while the tables were empty is right for full
+ * ones, too.
  */
 function resumesQuery({ runs, hooks, hookEvents }: Tables, resumes: Resume[]): Query {
   const given = toTable(COLUMNS, resumes.map(toRow), 0);
-  const tokens = 'any(array(select token from given))';
-  const isSame = 'e.run_id = held.run_id and e.token = held.token';
+  const isOne = resumes.length === 1;
+  const among = (rows: string): string => (isOne ? `= (${rows})` : `= any(array(${rows}))`);
+  const isOpen = `token ${among('select token from given')} and is_open = 1`;
+  const isNone = (where: string): string =>
+    `(select true from ${hookEvents} e where e.token = held.token and ${where} limit 1) is null`;
   const text = `
     with given as materialized (select given_rows.*, ${NOW} as now from ${given.text}),
     locked as materialized (
-      select run_id as id from ${runs}
-      where run_id = any(array(select run_id from ${hooks} where token = ${tokens} and is_open = 1))
+      select run_id as id from ${runs} where run_id ${among(`select run_id from ${hooks} where ${isOpen}`)}
         and status not in ${FINAL_STATUSES} for update skip locked),
     held as materialized (
       select ${OF_HOOK.join(', ')} from ${hooks}
-      where token = ${tokens} and is_open = 1 and run_id = any(array(select id from locked)) for update skip locked),
+      where ${isOpen} and run_id ${among('select id from locked')} for update skip locked),
     free as materialized (
-      select held.*, given.payload, given.key, given.digest, given.verdict as judged, given.most, given.now,
-        coalesce((select max(e.n) + 1 from ${hookEvents} e where ${isSame}), 0) as next
+      select held.*, given.payload, given.key, given.digest, given.verdict as judged, given.most, given.now, coalesce(
+        (select max(e.n) + 1 from ${hookEvents} e where e.run_id = held.run_id and e.token = held.token), 0) as next
       from held join given on given.token = held.token
-      where (held.many = 1 or not exists (select 1 from ${hookEvents} e where ${isSame} and e.n = held.since))
-        and (given.key is null or not exists (
-          select 1 from ${hookEvents} e where e.token = held.token and e.idempotency_key = given.key))),
+      where (held.many = 1 or ${isNone('e.run_id = held.run_id and e.n = held.since')})
+        and (given.key is null or ${isNone('e.idempotency_key = given.key')})),
     written as (
       insert into ${hookEvents} (run_id, token, n, payload, at, idempotency_key, idempotency_digest)
       select run_id, token, next, payload, now, key, digest from free where most is null or next - since < most
@@ -109,7 +113,7 @@ function resumesQuery({ runs, hooks, hookEvents }: Tables, resumes: Resume[]): Q
       from free join written using (run_id, token)
       where h.run_id = free.run_id and h.token = free.token and free.verdict is null and judged is not null)
     select ${HOOK_SELECT}, free.next as "n", free.now as "at" from free join written using (run_id, token)`;
-  return { text, params: given.params, prepared: resumes.length === 1 };
+  return { text, params: given.params, prepared: isOne };
 }
 
 function toResumed(row: StoredRow, payload: string, { verdict }: ResumeOptions): ResumeResult {

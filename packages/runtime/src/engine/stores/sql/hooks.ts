@@ -119,11 +119,12 @@ export function findHookQuery({ hooks }: Pick<Tables, 'hooks'>): string {
     order by is_open desc, created_at desc, run_id desc limit 1`;
 }
 
-/** The same of several. Parameter: the tokens, as an array. In Postgres alone. */
+/** The same of several, each once. Parameter: the tokens, as an array. In Postgres alone. */
 export function findHooksQuery({ hooks }: Pick<Tables, 'hooks'>): string {
   return `
-    select distinct on (token) ${HOOK_SELECT} from ${hooks} where token = any($1::text[])
-    order by token, is_open desc, created_at desc, run_id desc`;
+    select found.* from (select distinct unnest($1::text[]) as token) as given cross join lateral (
+      select ${HOOK_SELECT} from ${hooks} where token = given.token
+      order by is_open desc, created_at desc, run_id desc limit 1) as found`;
 }
 
 export function toHookRow(row: StoredRow): HookRow {
