@@ -1,13 +1,12 @@
 // @ts-check
-import { createRequire } from 'node:module';
+import { openSqlite } from './_sqlite.mjs';
 
 /**
  * @param {{ path: string, durability: string }} place
  * @returns {Promise<import('./_floor.mjs').Bare>}
  */
 export async function openBareSqlite({ path, durability }) {
-  const Database = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('better-sqlite3');
-  const db = new Database(path);
+  const db = openSqlite(path);
   db.exec(`pragma journal_mode = wal; pragma synchronous = ${durability === 'synced' ? 'full' : 'normal'};
     create table runs(id integer primary key, seq integer, status text) strict;
     create table events(run_id integer, seq integer, call integer, payload text, primary key (run_id, seq))

@@ -1,6 +1,6 @@
 // @ts-check
 import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
+import { openSqlite as openDatabase } from './_sqlite.mjs';
 import { timed } from './_child.mjs';
 import { connect } from './_engine-stores.mjs';
 
@@ -52,11 +52,10 @@ const TABLES = `
 
 /** @param {Extract<import('./_engine-stores.mjs').Place, { type: 'sqlite' }>} place */
 async function openSqlite({ path }) {
-  const Database = createRequire(new URL('../packages/runtime/package.json', import.meta.url))('better-sqlite3');
-  const db = new Database(path);
+  const db = openDatabase(path);
   db.exec(`pragma journal_mode = wal; pragma synchronous = full; ${TABLES}`);
   const all = (/** @type {string[][]} */ texts) =>
-    db.transaction(() => texts.forEach(([text]) => db.prepare(text).run()))();
+    db.transaction(() => texts.forEach(([text = '']) => db.prepare(text).run()))();
   return {
     run: all,
     fill(/** @type {{ runs: number, records: number, keys: number }} */ { runs, records, keys }) {

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import * as host from '../packages/runtime/dist/host.mjs';
 import { readConfig, serve, timed } from './_child.mjs';
 import { listKeys } from './_housekeeping-bare.mjs';
+import { openSqlite } from './_sqlite.mjs';
 
 // A box on one store with the compiled workflows. Times are seconds.
 
@@ -213,8 +214,7 @@ async function openBox() {
 async function openJournal() {
   if (place.type === 'sqlite') {
     const journal = await host.openSqliteJournal({ path: place.path });
-    const Database = resolving('better-sqlite3');
-    const db = new Database(place.path);
+    const db = openSqlite(place.path);
     const insert = db.prepare("insert into idempotency_keys (key, digest, start_id, created_at) values (?, '', ?, ?)");
     const first = db.prepare('select 1 from idempotency_keys limit 1');
     return {
