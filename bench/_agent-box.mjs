@@ -8,7 +8,7 @@ import {
   openDatabase,
   openPg,
   openPglite,
-  openPostgresJournal,
+  openServerJournal,
   openSqliteJournal,
 } from '../packages/runtime/dist/host.mjs';
 import { defineDeepAgent, defineTool } from '../packages/runtime/dist/index.mjs';
@@ -45,7 +45,7 @@ const database = openDatabase(
 );
 await database.ready;
 const journal = await (place.type === 'postgres'
-  ? openPostgresJournal({ sql: database.client, schema: place.schema })
+  ? openServerJournal(place.url, { schema: place.schema })
   : openSqliteJournal({ path: /** @type {any} */ (place).path }));
 const box = await createBox({
   host: 'dev',

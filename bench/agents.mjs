@@ -90,7 +90,7 @@ async function measure(store, root, print) {
       p50_ms: { box: round(median(tool.box), 2), provider_once: round(median(tool.provider), 2) },
     });
     print({ bench: 'agents.disk', ...name, ...(await disk(root, place('agents'), targets.box)) });
-    // Where replicas share the store one is there already, and waits for the lease; else the next process opens it.
+    // Where replicas share the store one is there already; else the next process opens it.
     const start = () => {
       const next = startChild('_agent-box.mjs', { provider: providerUrl, place: place('agents') });
       children.push(next);
