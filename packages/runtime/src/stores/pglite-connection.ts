@@ -5,7 +5,7 @@ import { createDeferred } from './deferred.ts';
 
 /** What the worker can be asked; `pglite-worker.mjs` answers. */
 export type WorkerCall =
-  | { op: 'query'; text: string; params: unknown[]; rowMode: 'object' | 'array' }
+  | { op: 'query'; text: string; params: unknown[]; rowMode: 'object' | 'array'; prepared?: boolean | undefined }
   | { op: 'exec'; text: string }
   | { op: 'wire'; bytes: Uint8Array; most: number | undefined }
   | { op: 'close' };

@@ -3,11 +3,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
+import { createQueries } from './pglite-query.mjs';
 import { unpackTemplate } from './pglite-template.mjs';
 
 /**
  * @typedef {{ dataDir: string, template: string | undefined }} WorkerData
- * @typedef {{ id: number } & ({ op: 'query', text: string, params: unknown[], rowMode: 'object' | 'array' }
+ * @typedef {{ id: number } & ({ op: 'query' } & import('./pglite-query.mjs').Query
  *   | { op: 'exec', text: string } | { op: 'wire', bytes: Uint8Array, most: number | undefined } | { op: 'close' })} Call
  */
 
@@ -23,7 +24,7 @@ const asText = (text) => text;
 const asInt8 = (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : text);
 
 // Parsers cannot cross the thread boundary, so they are fixed here: date and time types, their arrays and numeric[]
-// stay text, as drizzle's columns expect. They go with each query: PGlite overwrites parsers of array types at start.
+// stay text, as drizzle's columns expect. They are no option of `create`: PGlite overwrites parsers of array types at start.
 const PARSERS = {
   20: asInt8,
   ...Object.fromEntries([1082, 1114, 1184, 1186, 1115, 1182, 1185, 1187, 1231].map((oid) => [oid, asText])),
@@ -45,14 +46,15 @@ port.on('message', (/** @type {Call} */ call) => {
 async function open({ dataDir, template }) {
   if (template) unpackTemplate(template, dataDir);
   const startParams = [...PGlite.defaultStartParams, ...MEMORY.flatMap((setting) => ['-c', setting])];
-  return PGlite.create({ dataDir, extensions: { vector }, startParams });
+  const pg = await PGlite.create({ dataDir, extensions: { vector }, startParams });
+  return { pg, queries: createQueries(pg, PARSERS) };
 }
 
 /** @param {Call} call */
 async function answer(call) {
   try {
-    const pg = await opened;
-    port.postMessage({ id: call.id, value: await run(pg, call) });
+    const database = await opened;
+    port.postMessage({ id: call.id, value: await run(database, call) });
     if (call.op === 'close') port.close();
   } catch (error) {
     // The database ended its own process or hit a trap: nothing it holds in memory is to be trusted. The folder is
@@ -62,21 +64,22 @@ async function answer(call) {
   }
 }
 
+/** Changes nothing that is known of statements, as the end of a transaction that has changed tables, and is undone, does. */
+const PASSING = /^(?:begin|commit)$/;
+
 /**
- * @param {PGlite} pg
+ * @param {Awaited<ReturnType<typeof open>>} database
  * @param {Call} call
  */
-async function run(pg, call) {
-  if (call.op === 'query') {
-    const { rows } = await pg.query(call.text, call.params, { rowMode: call.rowMode, parsers: PARSERS });
-    return rows;
+async function run({ pg, queries }, call) {
+  if (call.op === 'query') return queries.run(call);
+  if (call.op === 'close') return pg.close();
+  if (call.op === 'exec' && PASSING.test(call.text)) return (await pg.exec(call.text)).at(-1)?.command;
+  try {
+    return await (call.op === 'wire' ? runWire(pg, call) : pg.exec(call.text).then((all) => all.at(-1)?.command));
+  } finally {
+    await queries.forget();
   }
-  if (call.op === 'exec') {
-    const results = await pg.exec(call.text);
-    return results.at(-1)?.command;
-  }
-  if (call.op === 'wire') return runWire(pg, call);
-  return pg.close();
 }
 
 /**

@@ -5,6 +5,7 @@ import type { SqlSession, StoreClient } from './client.ts';
 import { getPackageFile } from './package-file.ts';
 import { createDeferred } from './deferred.ts';
 import { connectWorker } from './pglite-connection.ts';
+import type { QueryOptions } from './sql.ts';
 import type { WorkerCall, WorkerConnection } from './pglite-connection.ts';
 
 export interface PgliteOptions {
@@ -92,7 +93,7 @@ export function openPglite(options: PgliteOptions): PgliteClient {
     get ready() {
       return connection.opened;
     },
-    query: (text, params) => shared((session) => session.query(text, params)),
+    query: (text, params, how) => shared((session) => session.query(text, params, how)),
     queryArrays: (text, params) => shared((session) => session.queryArrays(text, params)),
     exec: (text) => shared((session) => session.exec(text)),
     async lease() {
@@ -146,8 +147,8 @@ function createSession(connection: WorkerConnection, scope: Scope = { open: true
     return connection.call(message);
   };
   return {
-    async query<Row>(text: string, params: unknown[] = []) {
-      return (await call({ op: 'query', text, params, rowMode: 'object' })) as Row[];
+    async query<Row>(text: string, params: unknown[] = [], { prepared }: QueryOptions = {}) {
+      return (await call({ op: 'query', text, params, rowMode: 'object', prepared })) as Row[];
     },
     async queryArrays(text, params = []) {
       return (await call({ op: 'query', text, params, rowMode: 'array' })) as unknown[][];
