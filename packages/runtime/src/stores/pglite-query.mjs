@@ -88,7 +88,7 @@ export function createQueries(pg, parsers) {
       if (!PLAIN.test(query.text)) {
         // Of what else a statement may change nothing is known.
         await forget();
-        const { rows } = await pg.query(query.text, query.params, { rowMode: query.rowMode, parsers: all });
+        const { rows } = await pg.query(query.text, query.params, { rowMode: query.rowMode, parsers });
         return rows;
       }
       const wasInTransaction = pg.isInTransaction();

@@ -74,11 +74,11 @@ const PASSING = /^(?:begin|commit)$/;
 async function run({ pg, queries }, call) {
   if (call.op === 'query') return queries.run(call);
   if (call.op === 'close') return pg.close();
-  if (call.op === 'exec' && PASSING.test(call.text)) return (await pg.exec(call.text)).at(-1)?.command;
+  const isPassing = call.op === 'exec' && PASSING.test(call.text);
   try {
-    return await (call.op === 'wire' ? runWire(pg, call) : pg.exec(call.text).then((all) => all.at(-1)?.command));
+    return call.op === 'wire' ? await runWire(pg, call) : (await pg.exec(call.text)).at(-1)?.command;
   } finally {
-    await queries.forget();
+    if (!isPassing) await queries.forget();
   }
 }
 

@@ -68,9 +68,11 @@ export function createControls(options: ControlsOptions): Controls {
         few?.outcome === 'full' && !(await backlog.isFull(token))
           ? await journal.hooks.resume(token, text, given)
           : few;
-      if (result?.outcome === 'resumed') backlog.saw(token, result.hook.runId);
       publisher.decided(result, given);
-      if (result?.outcome === 'resumed') signals.signal(result.hook.runId);
+      if (result?.outcome !== 'resumed') return result;
+      const { runId } = result.hook;
+      backlog.saw(token, runId);
+      signals.signal(runId);
       return result;
     },
   };
