@@ -45,8 +45,6 @@ export function openBrowser(executablePath: string): OpenPage {
     });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {
-      // What it deletes may be read once more before its screen is left, and is not there.
-      if (request.method() === 'DELETE') allowComplaint(page, /status of 404/);
       if (!LOCAL.has(new URL(request.url()).hostname)) complaints.push(`asked ${request.url()}`);
     });
     onTestFinished(async () => {

@@ -702,7 +702,7 @@ describeWhen(browser, 'chatting and deciding', (path) => {
       await page.getByText('Gone.', { exact: true }).waitFor();
       expect(await isTooWide(page)).toBe(false);
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
-      await page.getByRole('button', { name: 'Delete the session' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
       await page.getByText('The session is deleted.').waitFor();
       await page.getByRole('heading', { name: 'Sessions' }).waitFor();
       await page.getByRole('link', { name: session }).waitFor({ state: 'detached' });

@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query';
 import type { BoxEvent, BoxEvents } from './events.ts';
+import { refresh, refreshRooms, roomOf } from './refresh.ts';
 
 /**
  * What is shown is read again when the box says that it has changed: by the first member of its key, which is the id of an
@@ -15,14 +16,12 @@ export function followEvents(events: BoxEvents, queries: QueryClient): () => voi
     const states = new Set(published);
     due.clear();
     published.clear();
-    void queries.invalidateQueries({
-      predicate: ({ queryKey }) => rooms.has(ALL) || isDue(queryKey, rooms) || isStateOf(queryKey, states),
-    });
+    void refresh(queries, (key) => rooms.has(ALL) || isDue(key, rooms) || isStateOf(key, states));
   };
   let late: ReturnType<typeof setTimeout> | undefined;
   const flushLate = (): void => {
     late = undefined;
-    void queries.invalidateQueries({ predicate: ({ queryKey: [id] }) => String(id).startsWith('usage.') });
+    void refreshRooms(queries, ['usage']);
   };
   const stopListening = events.on((event) => {
     if (event.event.startsWith('run.')) late ??= setTimeout(flushLate, LATE_MS);
@@ -89,11 +88,11 @@ function runsOf({ data }: BoxEvent): string[] | undefined {
 }
 
 /** What is asked of one run is not asked again for another one. */
-function isDue([id, input]: readonly unknown[], rooms: ReadonlyMap<string, ReadonlySet<string> | undefined>): boolean {
-  const room = String(id).split('.')[0] ?? '';
+function isDue(key: readonly unknown[], rooms: ReadonlyMap<string, ReadonlySet<string> | undefined>): boolean {
+  const room = roomOf(key);
   if (!rooms.has(room)) return false;
   const ids = rooms.get(room);
-  const own = (input as { id?: string } | undefined)?.id;
+  const own = (key[1] as { id?: string } | undefined)?.id;
   return room !== 'runs' || ids === undefined || own === undefined || ids.has(own);
 }
 

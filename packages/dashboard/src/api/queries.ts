@@ -1,7 +1,8 @@
+import { useEffect, useRef } from 'react';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { Query } from '@tanstack/react-query';
 import type { OperationId, OperationInput, OperationOutput } from '@svc/runtime/client';
 import { useBox } from '../app/box.ts';
+import { holdReads, refreshRooms, roomOf } from './refresh.ts';
 
 export interface CallHow {
   /** False: not yet. */
@@ -46,34 +47,41 @@ export function useList<Id extends OperationId>(id: Id, input: OperationInput<Id
 }
 
 /** A write. Afterwards whatever the rooms answer is read again; default: the room of the operation. */
-export function useChange<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf(id)]) {
-  return useWrite(id, rooms, { leaves: false });
+export function useChange<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf([id])]) {
+  return useWrite(id, rooms);
 }
 
 /**
- * A write after which its page is left: what the rooms answer is old, and read again by the page that shows it next. A read that is
- * under way is dropped, since it might be answered that there is no such thing any more.
+ * The delete of what a screen is about, which is left then: from its begin on nothing of the rooms is read again there, unless it
+ * fails. What they have answered is old, and read by the screen that shows it next.
  */
-export function useLeave<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf(id)]) {
-  return useWrite(id, rooms, { leaves: true });
+export function useLeave<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf([id])]) {
+  const queries = useQueryClient();
+  const release = useRef<() => void>(undefined);
+  useEffect(() => () => release.current?.(), []);
+  return useWrite(id, rooms, {
+    onMutate() {
+      release.current?.();
+      release.current = holdReads(queries, rooms);
+    },
+    onError: () => release.current?.(),
+  });
 }
 
 // --- internal ---
 
-function useWrite<Id extends OperationId>(id: Id, rooms: readonly string[], { leaves }: { leaves: boolean }) {
+function useWrite<Id extends OperationId>(
+  id: Id,
+  rooms: readonly string[],
+  how: { onMutate?: () => void; onError?: () => void } = {},
+) {
   const { client } = useBox();
   const queries = useQueryClient();
-  const predicate = ({ queryKey: [of] }: Query): boolean => rooms.includes(roomOf(String(of)));
   return useMutation({
-    onMutate: () => (leaves ? queries.cancelQueries({ predicate }) : undefined),
+    ...how,
     mutationFn: (input: OperationInput<Id>) => client.call(id, ...([input] as never)),
-    onSettled: (_output, error) =>
-      queries.invalidateQueries({ refetchType: leaves && !error ? 'none' : 'active', predicate }),
+    onSettled: () => refreshRooms(queries, rooms),
   });
-}
-
-function roomOf(id: string): string {
-  return id.split('.')[0] ?? '';
 }
 
 function call<Id extends OperationId>(

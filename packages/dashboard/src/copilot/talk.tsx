@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef } from 'react';
 import type { RefObject } from 'react';
+import { refreshRooms } from '../api/refresh.ts';
 import { useBox, useMay } from '../app/box.ts';
 import { toSeat } from '../app/screens.ts';
 import { Composer } from '../chat/composer.tsx';
@@ -99,8 +100,7 @@ function toPlaceOf(at: number, all: number): string | undefined {
 function useAskedAnew(error: Thread['error']): void {
   const queries = useQueryClient();
   useEffect(() => {
-    if (error)
-      void queries.invalidateQueries({ predicate: ({ queryKey: [id] }) => /^(?:settings|catalog)\./.test(String(id)) });
+    if (error) void refreshRooms(queries, ['settings', 'catalog']);
   }, [error, queries]);
 }
 

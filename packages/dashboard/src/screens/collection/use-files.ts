@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
+import { refreshRooms } from '../../api/refresh.ts';
 import { useBox } from '../../app/box.ts';
 
 export interface AddedFile {
@@ -40,7 +41,7 @@ export function useFiles(collection: string): FileQueue {
     } catch (error) {
       change(id, { state: 'failed', error });
     }
-    await queries.invalidateQueries({ predicate: ({ queryKey: [of] }) => String(of).startsWith('rag.') });
+    await refreshRooms(queries, ['rag']);
   };
   return {
     files,

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import type { OperationInput } from '@svc/runtime/client';
+import { refreshRooms } from '../../api/refresh.ts';
 import { useBox, useMay } from '../../app/box.ts';
 import { useDialogs } from '../../app/search.ts';
 import { Answer } from '../../ui/answer.tsx';
@@ -173,7 +174,7 @@ function useWork(way: Way, meant: object): WorkState & { go(agreed: number): Pro
   useEffect(() => work.enter(), [work]);
   const go = async (agreed: number): Promise<void> => {
     await work.go(agreed);
-    void queries.invalidateQueries({ predicate: ({ queryKey: [of] }) => /^(?:runs|sessions)\./.test(String(of)) });
+    void refreshRooms(queries, ['runs', 'sessions']);
   };
   return { ...state, go };
 }

@@ -15,8 +15,8 @@ import { toCount } from '../../ui/count.ts';
 type Turn = OperationOutput<'sessions.messages'>['items'][number];
 
 /** What was said, turn by turn, each with its run. */
-export function Replay({ session, isLeaving }: { session: OperationOutput<'sessions.get'>; isLeaving: boolean }) {
-  const list = useList('sessions.messages', { id: session.sessionId, limit: 50 }, { enabled: !isLeaving });
+export function Replay({ session }: { session: OperationOutput<'sessions.get'> }) {
+  const list = useList('sessions.messages', { id: session.sessionId, limit: 50 });
   return (
     <Answer of={{ ...list, data: list.items }}>
       {(turns) => (

@@ -11,8 +11,8 @@ import { Time } from '../../ui/time.tsx';
 import { toCount } from '../../ui/count.ts';
 
 /** Every run of a session, also those that added nothing to it. */
-export function SessionRuns({ id, isLeaving }: { id: string; isLeaving: boolean }) {
-  const list = useList('sessions.runs', { id, limit: 50 }, { enabled: !isLeaving });
+export function SessionRuns({ id }: { id: string }) {
+  const list = useList('sessions.runs', { id, limit: 50 });
   return (
     <Answer of={{ ...list, data: list.items }}>
       {(items) =>

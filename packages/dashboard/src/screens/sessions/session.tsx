@@ -1,21 +1,19 @@
-import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { OperationOutput } from '@svc/runtime/client';
-import { useCall, useChange } from '../../api/queries.ts';
+import { useCall, useLeave } from '../../api/queries.ts';
 import { useMay } from '../../app/box.ts';
-import { useDialogs, useGoAway, usePathParams, useSearchState } from '../../app/search.ts';
+import { useDialogs, usePathParams, useSearchState } from '../../app/search.ts';
 import { AgentState } from '../../chat/agent-state.tsx';
 import { COPILOT_AGENT } from '../../copilot/agent.ts';
 import { Answer } from '../../ui/answer.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/confirm.tsx';
 import { toCost } from '../../ui/cost.ts';
+import { Delete } from '../../ui/delete.tsx';
 import { Link } from '../../ui/link.tsx';
 import { Page, Panel } from '../../ui/page.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Time } from '../../ui/time.tsx';
-import { toast } from '../../ui/toast.tsx';
 import { Replay } from './replay.tsx';
 import { SessionRuns } from './session-runs.tsx';
 import { toCount } from '../../ui/count.ts';
@@ -26,13 +24,11 @@ type Shown = OperationOutput<'sessions.get'>;
 export default function Session() {
   const { id = '' } = usePathParams();
   const [{ tab = 'conversation' }, change] = useSearchState();
-  // What is being deleted is not read again.
-  const [isLeaving, setLeaving] = useState(false);
-  const session = useCall('sessions.get', { id }, { enabled: !isLeaving });
+  const session = useCall('sessions.get', { id });
   return (
     <Page
       title={<bdi>{session.data?.name ?? 'Session'}</bdi>}
-      actions={session.data && <Actions session={session.data} onLeaving={setLeaving} />}
+      actions={session.data && <Actions session={session.data} />}
     >
       <Answer of={session}>
         {(shown) => (
@@ -49,7 +45,7 @@ export default function Session() {
                   content: () => (
                     <div className="flex flex-col gap-4 md:flex-row">
                       <div className="min-w-0 flex-1">
-                        <Replay session={shown} isLeaving={isLeaving} />
+                        <Replay session={shown} />
                       </div>
                       <Kept kept={shown.kept} />
                     </div>
@@ -58,7 +54,7 @@ export default function Session() {
                 {
                   id: 'runs',
                   title: 'Runs',
-                  content: () => <SessionRuns id={shown.sessionId} isLeaving={isLeaving} />,
+                  content: () => <SessionRuns id={shown.sessionId} />,
                 },
               ]}
             />
@@ -76,11 +72,10 @@ function Kept({ kept }: { kept: Shown['kept'] | undefined }) {
   return kept && <AgentState state={{ todos: kept.plan, files: kept.files }} />;
 }
 
-function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: boolean): void }) {
+function Actions({ session }: { session: Shown }) {
   const may = useMay();
-  const goAway = useGoAway();
   const { asked, ask, close } = useDialogs('delete');
-  const remove = useChange('sessions.delete', ['sessions', 'runs']);
+  const remove = useLeave('sessions.delete', ['sessions', 'runs']);
   const { agent, name, kind, owner, sessionId } = session;
   // The wire knows a session by its name, and each caller has names of its own.
   const isOfPerson = kind === 'session' && owner?.kind === 'person' && agent !== COPILOT_AGENT;
@@ -101,25 +96,15 @@ function Actions({ session, onLeaving }: { session: Shown; onLeaving(isLeaving: 
         </Button>
       )}
       {asked.delete && may('sessions:delete') && (
-        <Confirm
-          title={`Delete the session "${name}"?`}
-          verb="Delete the session"
-          danger
+        <Delete
+          name={`the session "${name}"`}
+          done="The session is deleted."
+          to="/sessions"
+          onDelete={() => remove.mutateAsync({ id: sessionId })}
           onClose={close}
-          onConfirm={async () => {
-            onLeaving(true);
-            try {
-              await remove.mutateAsync({ id: sessionId });
-            } catch (error) {
-              onLeaving(false);
-              throw error;
-            }
-            toast('The session is deleted.');
-            await goAway('/sessions');
-          }}
         >
           Its turns and their runs are deleted with it. It cannot be undone.
-        </Confirm>
+        </Delete>
       )}
     </>
   );

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useCall, useChange } from '../../api/queries.ts';
+import { refreshRooms } from '../../api/refresh.ts';
 import { useBox } from '../../app/box.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Failure } from '../../ui/failure.tsx';
@@ -42,7 +43,7 @@ export function DeleteFolder({ prefix, onClose }: { prefix: string; onClose(): v
       }
     } finally {
       // Once, at the end: the count that was agreed to stays what it was.
-      void queries.invalidateQueries({ predicate: ({ queryKey: [of] }) => String(of).startsWith('storage.') });
+      void refreshRooms(queries, ['storage']);
     }
     toast(`${toCount(sum, false)} deleted.`);
   };

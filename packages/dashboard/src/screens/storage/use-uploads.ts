@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
+import { refreshRooms } from '../../api/refresh.ts';
 import { useBox } from '../../app/box.ts';
 import { PutError, putFile } from './put-file.ts';
 
@@ -51,7 +52,7 @@ export function useUploads(): UploadQueue {
       await putFile({ url, headers, file, signal: ending.signal, onProgress: (share) => change(id, { share }) });
       queue.current.files.delete(id);
       change(id, { state: 'done', share: 1 });
-      await queries.invalidateQueries({ predicate: ({ queryKey: [of] }) => String(of).startsWith('storage.') });
+      await refreshRooms(queries, ['storage']);
     } catch (error) {
       change(id, { state: stateOf(error), error });
     }
