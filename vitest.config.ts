@@ -3,16 +3,19 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { SCRATCH } from './scripts/_scratch.mjs';
 import { SHORT_LIVED } from './scripts/_short-lived.mjs';
 
+/** Requests are made larger until they are refused, beside a process that is asked all the time whether it lives. */
+export const GROWTH_TESTS = ['packages/runtime/test/growth.test.ts', 'packages/runtime/test/growth-full.test.ts'];
+
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
- * under a deployed box, the site of the docs. They, `DEATH_TESTS` and `PAGE_TESTS` have a config of their own, which CI runs too.
+ * under a deployed box, the site of the docs. They and the other kinds that are listed here have a config of their own, which CI runs
+ * too; what is in none of the lists is the suite.
  */
 export const LONG_TESTS = [
   ...['stack', 'plane-image', 'published', 'newcomer', 'teams', 'deployed-outages', 'deployed-replicas', 'package'].map(
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
   'packages/cli/test/site.test.ts',
-  'packages/runtime/test/growth-full.test.ts',
   'packages/runtime/test/storage-large.test.ts',
   'packages/cli/test/dev-versions-matrix.test.ts',
   'packages/runtime/test/versions-rolling-matrix.test.ts',
@@ -47,17 +50,18 @@ export const PAGE_TESTS = [
 ];
 
 /**
- * They put another module in place of one of ours, change the process they run in, or start so many that to load what they
- * need is the least of it: each has a process to itself.
+ * They start the built command line, or `svc dev`, over and over, or try each of its verbs with all that is wrong: as much of a
+ * processor as the rest of the suite.
  */
-const ALONE = [
+export const COMMAND_TESTS = [
   'packages/cli/test/e2e/*.test.ts',
   'packages/cli/test/*-transcripts.test.ts',
   ...[
+    'bad-input',
+    'complete-shells',
     'dev-talk',
     'docs',
     'history',
-    'package',
     'package-offline',
     'packed',
     'payloads',
@@ -69,14 +73,21 @@ const ALONE = [
     'schema-query',
     'schema-types',
     'sdk',
+    'terminal',
   ].map((name) => `packages/cli/test/${name}.test.ts`),
+];
+
+const OTHER_KINDS = [...LONG_TESTS, ...DEATH_TESTS, ...PAGE_TESTS, ...COMMAND_TESTS, ...GROWTH_TESTS];
+
+/** They put another module in place of one of ours, or change the process they run in: each has one to itself. */
+const ALONE = [
   'packages/runtime/src/engine/guard/guard.test.ts',
   'packages/runtime/src/engine/stores/sqlite/driver.test.ts',
   'packages/runtime/test/new-room.test.ts',
 ];
 
 /** Lines are wrapped with the real paths in them, so how long those are is seen: these stay in the usual folder. */
-const WRAPPED = ['packages/cli/test/*transcripts.test.ts'];
+export const WRAPPED = ['packages/cli/test/*transcripts.test.ts'];
 
 /** The modules of the runtime are loaded once a worker, not once a file, which took longer than most files run. */
 export const SHARED = { isolate: false, env: { TMPDIR: SCRATCH } };
@@ -106,22 +117,13 @@ export default defineConfig({
   test: {
     ...base.test,
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'alone',
-          include: ALONE,
-          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...WRAPPED],
-          env: { TMPDIR: SCRATCH },
-        },
-      },
-      { extends: true, test: { name: 'alone, wrapped', include: WRAPPED } },
+      { extends: true, test: { name: 'alone', include: ALONE, env: { TMPDIR: SCRATCH } } },
       {
         extends: true,
         test: {
           name: 'shared',
           include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...PAGE_TESTS, ...ALONE],
+          exclude: [...configDefaults.exclude, ...OTHER_KINDS, ...ALONE],
           ...SHARED,
         },
       },

@@ -1,11 +1,18 @@
 import { configDefaults, defineConfig } from 'vitest/config';
-import { base, DEATH_TESTS, LONG_TESTS, PAGE_TESTS, SHARED } from './vitest.config.ts';
-
-/** It works all the time, and the others wait for most of theirs: CI runs it beside them. */
-const GROWTH = 'packages/runtime/test/growth-full.test.ts';
+import { SCRATCH } from './scripts/_scratch.mjs';
+import {
+  base,
+  COMMAND_TESTS,
+  DEATH_TESTS,
+  GROWTH_TESTS,
+  LONG_TESTS,
+  PAGE_TESTS,
+  SHARED,
+  WRAPPED,
+} from './vitest.config.ts';
 
 /**
- * What `pnpm test` leaves out. `.ci/containers.sh` brings up what the tests of the container stack need; without, they are
+ * What `pnpm test` leaves out, a project for each kind. `.ci/containers.sh` brings up what the tests of the container stack need; without, they are
  * skipped and say so. Where SVC_TEST_DEADLINE is set, in seconds since 1970, nothing begins after it.
  */
 export default defineConfig({
@@ -24,16 +31,28 @@ export default defineConfig({
           sequence: { groupOrder: 0 },
         },
       },
-      { extends: true, test: { name: 'deaths', include: DEATH_TESTS, sequence: { groupOrder: 1 } } },
-      { extends: true, test: { name: 'growth', include: [GROWTH], maxWorkers: 1, sequence: { groupOrder: 2 } } },
+      {
+        extends: true,
+        test: {
+          name: 'commands',
+          include: COMMAND_TESTS,
+          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...WRAPPED],
+          env: { TMPDIR: SCRATCH },
+          sequence: { groupOrder: 1 },
+        },
+      },
+      { extends: true, test: { name: 'commands, wrapped', include: WRAPPED, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'deaths', include: DEATH_TESTS, sequence: { groupOrder: 2 } } },
+      // They work all the time, and the others wait for most of theirs: CI runs them beside those.
+      { extends: true, test: { name: 'growth', include: GROWTH_TESTS, maxWorkers: 1, sequence: { groupOrder: 3 } } },
       {
         extends: true,
         test: {
           name: 'long',
           include: LONG_TESTS,
-          exclude: [...configDefaults.exclude, ...DEATH_TESTS, GROWTH],
+          exclude: [...configDefaults.exclude, ...DEATH_TESTS],
           maxWorkers: 1,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],

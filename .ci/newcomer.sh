@@ -1,7 +1,8 @@
 #!/bin/sh
-# The README's test command as somebody runs it who has just cloned the repository: on a copy of this checkout, with an empty
-# home, without servers, without a compiler and with no shell but sh. Packages come from this machine's caches where it has
-# them. Arguments go to the command; exits as it does.
+# The README's test command, and the tests of the command line, as somebody runs them who has just cloned the repository: on a copy
+# of this checkout, with an empty home, without servers, without a compiler and with no shell but sh. Packages come from this
+# machine's caches where it has them. Arguments go to both; exits with 1 where one fails. The summary of the second is written beside
+# that of the first, with `-commands` in its name.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -31,10 +32,16 @@ done
 
 tar --exclude=./.git --exclude=node_modules --exclude=dist --exclude=.svc -cf - . | tar -xf - -C "$scratch/svc"
 cd "$scratch/svc"
-# shellcheck disable=SC2086
-env -i HOME="$scratch/home" PATH="$scratch/bin" LANG=C.UTF-8 \
-  ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} \
-  ${HTTP_PROXY:+HTTP_PROXY="$HTTP_PROXY"} ${HTTPS_PROXY:+HTTPS_PROXY="$HTTPS_PROXY"} ${NO_PROXY:+NO_PROXY="$NO_PROXY"} \
-  ${NODE_EXTRA_CA_CERTS:+NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"} ${npm_config_registry:+npm_config_registry="$npm_config_registry"} \
-  ${CI:+CI="$CI"} ${SVC_TEST_SUMMARY:+SVC_TEST_SUMMARY="$SVC_TEST_SUMMARY"} \
-  npm_config_cache="$cache" npm_config_store_dir="${store%/v*}" $pnpm test "$@"
+status=0
+for script in test test:commands; do
+  summary=${SVC_TEST_SUMMARY:-}
+  [ $script = test ] || summary=${summary:+${summary%.json}-commands.json}
+  # shellcheck disable=SC2086
+  env -i HOME="$scratch/home" PATH="$scratch/bin" LANG=C.UTF-8 \
+    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} ${no_proxy:+no_proxy="$no_proxy"} \
+    ${HTTP_PROXY:+HTTP_PROXY="$HTTP_PROXY"} ${HTTPS_PROXY:+HTTPS_PROXY="$HTTPS_PROXY"} ${NO_PROXY:+NO_PROXY="$NO_PROXY"} \
+    ${NODE_EXTRA_CA_CERTS:+NODE_EXTRA_CA_CERTS="$NODE_EXTRA_CA_CERTS"} ${npm_config_registry:+npm_config_registry="$npm_config_registry"} \
+    ${CI:+CI="$CI"} ${summary:+SVC_TEST_SUMMARY="$summary"} \
+    npm_config_cache="$cache" npm_config_store_dir="${store%/v*}" $pnpm $script "$@" || status=1
+done
+exit $status

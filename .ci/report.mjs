@@ -23,7 +23,7 @@ const runs = process.argv.slice(2).map((given) => {
   };
   return { name, ...(existsSync(file) ? /** @type {typeof lost} */ (JSON.parse(readFileSync(file, 'utf8'))) : lost) };
 });
-const counted = runs.filter(({ name }) => name !== 'newcomer');
+const counted = runs.filter(({ name }) => !name.startsWith('newcomer'));
 
 const retried = runs.flatMap((run) => run.retried.map((line) => `${run.name}: ${line}`));
 if (retried.length > 0) console.log(`\nFailed, and passed when run again:\n  ${retried.join('\n  ')}`);
