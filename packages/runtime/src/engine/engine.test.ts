@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { errorOf, newJournalPath, openBench, outputOf, runOf, step, until, useBenches } from './_setup.ts';
 import { FatalError, RetryableError } from './errors.ts';
 import type { Journal } from './journal.ts';
@@ -134,6 +134,22 @@ describe('a step', () => {
     });
     const { run } = await bench(newJournalPath(), { go: async () => wait() });
     expect(await run('go')).toMatchObject({ status: 'completed' });
+  });
+
+  test('listens to its signal beside many others, without a warning of Node', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error) => warnings.push(warning);
+    process.on('warning', note);
+    onTestFinished(() => void process.off('warning', note));
+    const listening = step('listening', () => {
+      const { signal } = getStepMetadata();
+      return new Promise((resolve) => setTimeout(() => resolve(signal.aborted), 50));
+    });
+    const { run } = await bench(newJournalPath(), {
+      go: async () => Promise.all(Array.from({ length: 20 }, () => listening())),
+    });
+    expect(outputOf(await run('go'))).toEqual(Array.from({ length: 20 }, () => false));
+    expect(warnings).toEqual([]);
   });
 
   test('knows its attempt and an idempotency key that does not change', async () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Call, CallHistory, RunAction } from '../call.ts';
 import { runInContext } from '../context.ts';
 import type { RunHandle } from '../handle.ts';
@@ -215,11 +216,20 @@ class Scope {
   #made: AbortController | undefined;
 
   get signal(): AbortSignal {
-    return (this.#made ??= new AbortController()).signal;
+    return this.#controller.signal;
   }
 
   abort(reason: unknown): void {
-    (this.#made ??= new AbortController()).abort(reason);
+    this.#controller.abort(reason);
+  }
+
+  get #controller(): AbortController {
+    if (!this.#made) {
+      this.#made = new AbortController();
+      // As many listen as there are attempts at once, which is no leak.
+      setMaxListeners(0, this.#made.signal);
+    }
+    return this.#made;
   }
 }
 
