@@ -107,6 +107,8 @@ export const base = defineConfig({
     // On a machine of others a test may be late once. Whatever passed at its second attempt alone is listed at the end; at a desk
     // nothing is tried again.
     retry: process.env.CI ? 1 : 0,
+    // A module is transformed again once it, the config or the lockfile has changed: some tests at a desk begin in half of the time.
+    experimental: { fsModuleCache: true },
     globalSetup: ['scripts/_scratch.mjs'],
     setupFiles: ['scripts/_waits.mjs'],
   },

@@ -312,7 +312,8 @@ describe('the steps of a run', () => {
       },
     });
     const runId = await startWorkflow(box, 'waits');
-    await until(async () => (await box.journal.hooks.find('hook')) !== undefined);
+    // The hook is there a moment before it is awaited.
+    await until(async () => (await box.journal.getRun(runId))?.waitingFor?.includes('"hook"') === true);
     const before = new Date().toISOString();
     await call(box, 'POST /api/workflows/hooks/hook/resume', 1);
     await finish(box, runId);
