@@ -1,7 +1,8 @@
 import type { Journal } from '../journal.ts';
 import { real } from '../real.ts';
 import type { StoreClock } from '../clock.ts';
-import type { RunKind } from '../journal/run.ts';
+import { isFinal } from '../journal/run.ts';
+import type { RunKind, RunRow } from '../journal/run.ts';
 import type { NewRun } from '../journal/starts.ts';
 import type { LiveRuns } from './live-runs.ts';
 import type { Loading } from './loading.ts';
@@ -53,6 +54,32 @@ export function createClaims(options: ClaimsOptions): Claims {
     renewedAt = now;
   };
 
+  /** Claims of whatever is due, of which it is not known yet what they bring. */
+  const underWay = new Set<Promise<unknown>>();
+  /** Runs that are claimed by their ids, until they are here. */
+  const named = new Map<string, Promise<RunRow | undefined>>();
+  const claimNamed = async (runId: string): Promise<RunRow | undefined> => {
+    const run = await journal.claimRun(runId, { owner, leaseMs }).catch(() => undefined);
+    if (run) await loading.resume(run);
+    return run;
+  };
+  /** One that has been claimed by its id meanwhile is brought by that claim, if it was the later one. */
+  const bring = (run: RunRow): Promise<void> => {
+    const again = named.get(run.runId);
+    if (!again) return loading.resume(run);
+    return live.arrive(run.runId, async () => {
+      const later = await again.catch(() => undefined);
+      if (!later || later.epoch < run.epoch) await loading.resume(run);
+    });
+  };
+  /** It was on its way here as something was recorded for it, which may not be in what was read of it. */
+  const catchUp = async (runId: string): Promise<void> => {
+    const execution = live.get(runId);
+    execution?.poke();
+    const run = execution && (await journal.getRun(runId).catch(() => undefined));
+    if (run && !isFinal(run.status)) execution.cancel(run);
+  };
+
   const claimAll = async (takeover: boolean): Promise<void> => {
     for (;;) {
       const room = Math.min(CLAIM_BATCH, live.roomFor(maxLive));
@@ -60,8 +87,15 @@ export function createClaims(options: ClaimsOptions): Claims {
       if (room <= 0) return void (isBehind = true);
       const { elsewhere } = replicas;
       const others = elsewhere.length > 0 ? { notCodes: elsewhere } : {};
-      const runs = await journal.claim({ owner, leaseMs, limit: room, ...(takeover ? { takeover } : {}), ...others });
-      await Promise.all(runs.map((run) => loading.resume(run)));
+      const asked = journal.claim({ owner, leaseMs, limit: room, ...(takeover ? { takeover } : {}), ...others });
+      underWay.add(asked);
+      let runs: RunRow[];
+      try {
+        runs = await asked;
+      } finally {
+        underWay.delete(asked);
+      }
+      await Promise.all(runs.map(bring));
       if (runs.length < room) return void (isBehind = false);
     }
   };
@@ -91,15 +125,28 @@ export function createClaims(options: ClaimsOptions): Claims {
     claimAll,
     claimDue: async () => (isArmed ? claimAll(false) : undefined),
     async claimRun(runId) {
-      if (live.has(runId)) return true;
-      // Others that are due have waited longer.
-      if (!isArmed || closing.aborted || isBehind || live.roomFor(maxLive) <= 0) return false;
-      const claimed = async (): Promise<boolean> => {
-        const run = await journal.claimRun(runId, { owner, leaseMs }).catch(() => undefined);
-        if (run) await loading.resume(run);
-        return run !== undefined;
-      };
-      return live.enter(runId, claimed).catch(() => false);
+      // What this process is about to have is not claimed again: that would take the run from itself, and begin it twice.
+      for (let hasWaited = false; ; hasWaited = true) {
+        if (live.has(runId)) {
+          if (hasWaited) await catchUp(runId);
+          return true;
+        }
+        // Others that are due have waited longer.
+        if (!isArmed || closing.aborted || isBehind || live.roomFor(maxLive) <= 0) return false;
+        const coming = live.arrival(runId) ?? (underWay.size > 0 ? Promise.allSettled(underWay) : undefined);
+        if (!coming) break;
+        await coming;
+      }
+      const claimed = live.enter(runId, () => claimNamed(runId));
+      named.set(runId, claimed);
+      try {
+        return (await claimed) !== undefined;
+      } catch {
+        return false;
+      } finally {
+        // Who waited for it may have claimed the run since.
+        if (named.get(runId) === claimed) named.delete(runId);
+      }
     },
     // A turn has a client waiting in this process, so it never queues.
     claimOf(kind) {

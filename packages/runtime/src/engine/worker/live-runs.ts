@@ -24,6 +24,8 @@ export interface LiveRuns {
   has(runId: string): boolean;
   /** The run is in memory, or on its way there. */
   isHere(runId: string): boolean;
+  /** Resolves once nothing brings the run into memory any more. Undefined: nothing does. */
+  arrival(runId: string): Promise<void> | undefined;
   /** Takes the place of the execution of an earlier epoch, which is dropped. */
   add(execution: Execution): void;
   remove(run: RunRow): void;
@@ -53,8 +55,7 @@ const MOST_WAITING = 10;
 
 export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns {
   const executions = new Map<string, Execution>();
-  /** How many starts or claims are about to bring the run. */
-  const arriving = new Map<string, number>();
+  const arriving = new Map<string, Arrival>();
   const entering = new Set<Promise<unknown>>();
   let onRoom = (): void => {};
   let active = 0;
@@ -62,11 +63,15 @@ export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns
 
   // One promise more for each start, and not five: `work` answers one, so it does not throw.
   const arrive = <T>(runId: string, work: () => Promise<T>, onOver?: () => void): Promise<T> => {
-    arriving.set(runId, (arriving.get(runId) ?? 0) + 1);
+    const arrival = arriving.get(runId) ?? { count: 0 };
+    arrival.count += 1;
+    arriving.set(runId, arrival);
     const leave = (): void => {
-      const left = (arriving.get(runId) ?? 1) - 1;
-      if (left > 0) arriving.set(runId, left);
-      else arriving.delete(runId);
+      arrival.count -= 1;
+      if (arrival.count === 0) {
+        arriving.delete(runId);
+        arrival.end?.();
+      }
       onOver?.();
     };
     return work().then(
@@ -104,6 +109,10 @@ export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns
     hasEpoch: ({ runId, epoch }) => (executions.get(runId)?.run.epoch ?? 0) >= epoch,
     has,
     isHere: (runId) => has(runId) || arriving.has(runId),
+    arrival(runId) {
+      const arrival = arriving.get(runId);
+      return arrival && (arrival.over ??= new Promise((resolve) => (arrival.end = resolve)));
+    },
     add(execution) {
       active += 1;
       const { runId } = execution.run;
@@ -137,4 +146,14 @@ export function createLiveRuns({ journal, isolated }: LiveRunsOptions): LiveRuns
     },
     entered: () => Promise.allSettled(entering),
   };
+}
+
+// --- internal ---
+
+interface Arrival {
+  /** How many starts or claims are about to bring the run. */
+  count: number;
+  /** Made where someone waits for it. */
+  over?: Promise<void>;
+  end?: () => void;
 }

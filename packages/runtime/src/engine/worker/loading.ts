@@ -74,13 +74,6 @@ export function createLoading(options: LoadingOptions): Loading {
     return hasOutlived(closePolicy, await persist(() => journal.getRun(parentRunId), leaseMs));
   };
 
-  /** One that is gone is what the code cannot read: the run is blocked. */
-  const readInput = ({ input }: RunRow): Promise<string> =>
-    driver.large.whole(input).catch((error: unknown) => {
-      if (isGone(error)) return input;
-      throw error;
-    });
-
   /** Until someone has its code: a replica that comes up with it, or keeps it, says so. */
   const waitForCode = async (run: RunRow, error: CodeNotKeptError): Promise<void> => {
     const { codeHash } = run;
@@ -111,7 +104,7 @@ export function createLoading(options: LoadingOptions): Loading {
       const reason = body.whenFound?.(records);
       if (reason) await endings.cancel(run.runId, reason);
       else {
-        const input = await readInput(run);
+        const input = await readInput(run, driver);
         await body.prepare?.(records);
         launch(run, body, records, input);
       }
@@ -165,10 +158,25 @@ export function createLoading(options: LoadingOptions): Loading {
     launch,
     async resume(run, isolate = options.isolate) {
       if (live.hasEpoch(run)) return;
-      if (await live.arrive(run.runId, () => isLeftToOthers(run))) return;
-      if (isSuspect(run) && run.crashCount >= POISON_LIMIT) return poison(run);
-      if (isolate && isSuspectAgain(run)) return isolate(run);
-      return live.arrive(run.runId, () => load(run));
+      // On its way from here to its end, without a gap in which it would be claimed once more.
+      await live.arrive(run.runId, async () => {
+        if (await isLeftToOthers(run)) return;
+        if (isSuspect(run) && run.crashCount >= POISON_LIMIT) return poison(run);
+        if (isolate && isSuspectAgain(run)) return isolate(run);
+        return load(run);
+      });
     },
   };
+}
+
+// --- internal ---
+
+/** One that is gone is what the code cannot read: the run is blocked. */
+async function readInput({ input }: RunRow, { large }: Driver): Promise<string> {
+  try {
+    return await large.whole(input);
+  } catch (error) {
+    if (isGone(error)) return input;
+    throw error;
+  }
 }
