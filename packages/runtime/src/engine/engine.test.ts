@@ -3,7 +3,6 @@ import { errorOf, newJournalPath, openBench, outputOf, runOf, step, until, useBe
 import { FatalError, RetryableError } from './errors.ts';
 import type { Journal } from './journal.ts';
 import { getStepMetadata, getWorkflowMetadata } from './primitives/metadata.ts';
-import { sleep } from './primitives/sleep.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
 
 const bench = useBenches();
@@ -197,26 +196,6 @@ describe('after a kill', () => {
     expect(row?.epoch).toBe(2);
   });
 
-  test('a sleep goes on to its first end time, also when it is over by then', async () => {
-    const path = newJournalPath();
-    const code = {
-      nap: async () => {
-        const before = Date.now();
-        await sleep(300);
-        return Date.now() - before;
-      },
-    };
-    const first = await bench(path, code);
-    const { runId } = await first.start('nap');
-    await until(async () => (await first.journal.getRun(runId))?.status === 'waiting');
-    await first.kill();
-    const second = await bench(path, code);
-    const row = await second.engine.wait(runId, 5_000);
-    const slept = outputOf(row) as number;
-    expect(slept).toBeGreaterThanOrEqual(300);
-    expect(slept).toBeLessThan(2_300);
-  });
-
   test('a race has the same winner on replay, also when the other would be faster then', async () => {
     const path = newJournalPath();
     const second = { fast: false };
@@ -359,6 +338,25 @@ describe('changed code', () => {
     const row = await block({ go: async () => 'done' }, 'other');
     expect(row.status).toBe('blocked');
   });
+
+  test('a blocked run goes on once it is set free under the new code', async () => {
+    const path = newJournalPath();
+    let hold = true;
+    const stop = step('stop', () => (hold ? new Promise(() => {}) : 1));
+    const one = step('one', (n: number) => n);
+    const two = step('two', (n: number) => n);
+    const first = await bench(path, { go: async () => [await one(1), await stop()] });
+    const { runId } = await first.start('go');
+    await until(async () => (await first.journal.getRun(runId))?.seq === 1);
+    await first.kill();
+    hold = false;
+    const code: Record<string, () => Promise<unknown>> = { go: async () => two(1) };
+    const second = await bench(path, code, { codeHash: 'other' });
+    await until(async () => (await second.journal.getRun(runId))?.status === 'blocked');
+    code.go = async () => [await one(1), await stop()];
+    expect(await second.engine.unblock(runId)).toBe(true);
+    expect(outputOf(await second.engine.wait(runId, 5_000))).toEqual([1, 1]);
+  });
 });
 
 describe('the engine', () => {
@@ -382,18 +380,6 @@ describe('the engine', () => {
     await engine.cancel(runId, new Error('not needed'));
     expect((await engine.wait(runId, 1_000))?.status).toBe('cancelled');
     expect(aborted).toBe(true);
-  });
-
-  test('keeps a long sleeper on disk only and wakes it on time', async () => {
-    const { start, engine, journal } = await bench(
-      newJournalPath(),
-      { nap: async () => sleep('400ms') },
-      { limits: { parkAfter: 100 } },
-    );
-    const { runId } = await start('nap');
-    await until(async () => (await journal.getRun(runId))?.owner === null);
-    expect((await journal.getRun(runId))?.status).toBe('waiting');
-    expect((await engine.wait(runId, 5_000))?.status).toBe('completed');
   });
 
   test('runs more than it holds in memory, the rest queued', async () => {

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { errorOf, outputOf, runOf, step, useBenches } from './_setup.ts';
+import { describe, expect, test } from 'vitest';
+import { errorOf, newJournalPath, outputOf, runOf, step, useBenches } from './_setup.ts';
 import type { Bench } from './_setup.ts';
 import { describeOnStores } from './_stores.ts';
 import { FatalError } from './errors.ts';
@@ -250,5 +250,43 @@ describeOnStores('the limit of records', (newPlace) => {
     );
     const row = await opened.run('go');
     expect([row.status, errorOf(row), effects]).toMatchObject(['failed', { code: 'run_journal_full' }, 0]);
+  });
+});
+
+describe('a retry', () => {
+  test('keeps what was recorded before the step that failed, random numbers included', async () => {
+    let works = false;
+    const ran: string[] = [];
+    const note = step('note', (text: string, id: string) => {
+      ran.push(text);
+      return id;
+    });
+    const fragile = step(
+      'fragile',
+      () => {
+        ran.push('fragile');
+        if (!works) throw new Error('not yet');
+        return 'ok';
+      },
+      { maxRetries: 0 },
+    );
+    const opened = await bench(newJournalPath(), {
+      go: async () => [await note('one', crypto.randomUUID()), await fragile()],
+    });
+    const failed = await opened.run('go');
+    expect(failed.status).toBe('failed');
+    works = true;
+    const retried = runOf(await opened.engine.retry(failed, 'failed-step'));
+    const row = await opened.engine.wait(retried.runId, 5_000);
+    expect(row).toMatchObject({ status: 'completed', retryOf: failed.runId, trigger: 'retry' });
+    expect(ran).toEqual(['one', 'fragile', 'fragile']);
+  });
+
+  test('from the start repeats everything', async () => {
+    const ran: number[] = [];
+    const opened = await bench(newJournalPath(), { go: async (n: number) => step('note', () => ran.push(n))() });
+    const first = await opened.run('go', 3);
+    await opened.engine.wait(runOf(await opened.engine.retry(first, 'start')).runId, 5_000);
+    expect(ran).toEqual([3, 3]);
   });
 });
