@@ -50,8 +50,8 @@ export const PAGE_TESTS = [
 ];
 
 /**
- * They start the built command line, or `svc dev`, over and over, or try each of its verbs with all that is wrong: as much of a
- * processor as the rest of the suite.
+ * They start the built command line, `svc dev` or programs of others over and over, or try each verb with all that is wrong: as much
+ * of a processor as the rest of the suite.
  */
 export const COMMAND_TESTS = [
   'packages/cli/test/e2e/*.test.ts',
@@ -75,6 +75,7 @@ export const COMMAND_TESTS = [
     'sdk',
     'terminal',
   ].map((name) => `packages/cli/test/${name}.test.ts`),
+  ...['openapi-linters', 'openapi-proxy'].map((name) => `packages/runtime/test/${name}.test.ts`),
 ];
 
 const OTHER_KINDS = [...LONG_TESTS, ...DEATH_TESTS, ...PAGE_TESTS, ...COMMAND_TESTS, ...GROWTH_TESTS];

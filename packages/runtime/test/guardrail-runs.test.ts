@@ -214,7 +214,7 @@ describe('a dry run on many recorded runs', () => {
       execute: () => `kept ${'falcon '.repeat(130_000)}`,
     });
     const box = await boxes.open({ agents: { [name]: defineDeepAgent({ name, tools: { long } }) } });
-    await ask(box, name, [1, 2, 3, 4, 5, 6].map(() => 'tool:long {}').join('; '));
+    await ask(box, name, `${'tool:long {}; '.repeat(6)}say:Done.`);
     const [runId = ''] = await runsOf(box, name);
     const rule = { check: { kind: 'words', words: ['kept'] }, action: 'audit' };
     const steps: (number | null)[] = [];
