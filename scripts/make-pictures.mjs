@@ -2,7 +2,7 @@
 /**
  * Makes the pictures of docs/guide/dashboard*.md: `svc dev` on a copy of the playground, with its scripted model, in a Chromium
  * without a window. Build the packages first.
- *   CHROMIUM_PATH=/usr/bin/chromium node scripts/make-pictures.mjs [folder]     default: docs/guide/pictures
+ *   CHROMIUM_PATH=/usr/lib/chromium/chromium-headless-shell node scripts/make-pictures.mjs [folder]     default: docs/guide/pictures
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -22,7 +22,7 @@ const model = await startModelServer();
 const workspace = makeWorkspace();
 const box = await bootBox({ root: workspace.root, modelUrl: model.url });
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium',
+  executablePath: process.env.CHROMIUM_PATH ?? '/usr/lib/chromium/chromium-headless-shell',
   args: ['--no-sandbox', '--disable-dev-shm-usage'],
 });
 try {
