@@ -186,7 +186,8 @@ export class Waits {
 
   #setTimer(call: Call, wakeAtOf: (now: number) => number): void {
     const known = this.#options.historyOf(call)?.set?.output;
-    const now = this.#options.driver.clock.now();
+    // The body has seen this time: its wait ends no earlier by what it sees.
+    const now = Math.max(this.#options.driver.clock.now(), call.madeAt);
     const wakeAt = known ? (decode(known) as number) : wakeAtOf(now);
     if (!known) this.#options.onSet(call, { event: 'set', startedAt: now, output: encode(wakeAt, 'wakeAt') });
     this.#timers.set(call.call, wakeAt);
