@@ -105,6 +105,7 @@ export const base = defineConfig({
     // Two suites and a container engine may share two cores: a limit is there for what hangs, not for what is slow.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     // On a machine of others a test may be late once. Whatever passed at its second attempt alone is listed at the end; at a desk
     // nothing is tried again.
     retry: process.env.CI ? 1 : 0,
