@@ -1,4 +1,5 @@
-import { useEffect, useRef } from 'react';
+import { useRouter } from '@tanstack/react-router';
+import { useRef } from 'react';
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { OperationId, OperationInput, OperationOutput } from '@svc/runtime/client';
 import { useBox } from '../app/box.ts';
@@ -17,7 +18,7 @@ export function useCall<Id extends OperationId>(id: Id, input: OperationInput<Id
   return useQuery({
     queryKey: [id, input],
     queryFn: ({ signal }) => call(client, id, input, signal),
-    enabled: how.enabled ?? true,
+    ...(how.enabled === false ? { enabled: false } : {}),
     ...(how.keep ? { placeholderData: (before: OperationOutput<Id> | undefined) => before as never } : {}),
   });
 }
@@ -39,7 +40,7 @@ export function useList<Id extends OperationId>(id: Id, input: OperationInput<Id
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page as { nextCursor?: string | null }).nextCursor ?? undefined,
-    enabled: how.enabled ?? true,
+    ...(how.enabled === false ? { enabled: false } : {}),
     ...(how.keep ? { placeholderData: (before: unknown) => before as never } : {}),
   });
   const items = query.data?.pages.flatMap((page) => (page as { items: ItemOf<OperationOutput<Id>>[] }).items);
@@ -57,12 +58,21 @@ export function useChange<Id extends OperationId>(id: Id, rooms: readonly string
  */
 export function useLeave<Id extends OperationId>(id: Id, rooms: readonly string[] = [roomOf([id])]) {
   const queries = useQueryClient();
+  const router = useRouter();
   const release = useRef<() => void>(undefined);
-  useEffect(() => () => release.current?.(), []);
   return useWrite(id, rooms, {
     onMutate() {
       release.current?.();
-      release.current = holdReads(queries, rooms);
+      const here = router.state.location.pathname;
+      const releaseReads = holdReads(queries, rooms);
+      // The dialog that asked is closed before: it is taken back out of the history.
+      const stop = router.subscribe('onRendered', ({ toLocation }) => {
+        if (toLocation.pathname !== here) release.current?.();
+      });
+      release.current = () => {
+        stop();
+        releaseReads();
+      };
     },
     onError: () => release.current?.(),
   });

@@ -1,6 +1,6 @@
-import { QueryClient, QueryObserver } from '@tanstack/react-query';
+import { QueryObserver } from '@tanstack/react-query';
 import { describe, expect, test } from 'vitest';
-import { holdReads, refreshRooms } from './refresh.ts';
+import { createQueries, holdReads, refreshRooms } from './refresh.ts';
 
 describe('What is on the screen', () => {
   test('is read again once its room has changed, and what is not on it is old', async () => {
@@ -21,16 +21,18 @@ describe('What is on the screen', () => {
     expect(reads).toEqual({ 'runs.get': 1, 'sessions.get': 1, 'prompts.get': 2 });
     expect(queries.getQueryState(['runs.get'])?.isInvalidated).toBe(true);
 
+    // A tab of the screen that is shown again, on the way out of it.
+    new QueryObserver(queries, { queryKey: ['runs.get'], queryFn: () => (reads['runs.get'] += 1) }).subscribe(() => {});
+    expect(reads['runs.get']).toBe(1);
+
     release();
-    await refreshRooms(queries, ['runs', 'sessions']);
-    expect(reads).toEqual({ 'runs.get': 1, 'sessions.get': 2, 'prompts.get': 2 });
+    await expect.poll(() => reads).toEqual({ 'runs.get': 1, 'sessions.get': 2, 'prompts.get': 2 });
     releaseOther();
-    await refreshRooms(queries, ['runs']);
-    expect(reads['runs.get']).toBe(2);
+    await expect.poll(() => reads).toEqual({ 'runs.get': 2, 'sessions.get': 2, 'prompts.get': 2 });
   });
 
   test('drops the read that is under way when the delete begins', async () => {
-    const queries = new QueryClient({ defaultOptions: { queries: { retry: false } } });
+    const queries = createQueries({ retry: false });
     const signals: AbortSignal[] = [];
     const queryFn = ({ signal }: { signal: AbortSignal }) => (signals.push(signal), new Promise<never>(() => {}));
     new QueryObserver(queries, { queryKey: ['runs.get'], queryFn }).subscribe(() => {});
@@ -44,7 +46,7 @@ describe('What is on the screen', () => {
 
 /** A screen that shows what these operations answer, and how often each was read. */
 function show<Id extends string>(ids: readonly Id[]) {
-  const queries = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  const queries = createQueries({ retry: false, staleTime: Infinity });
   const reads = {} as Record<Id, number>;
   for (const id of ids) {
     const queryFn = () => (reads[id] = (reads[id] ?? 0) + 1);

@@ -1,10 +1,11 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { Box } from './box.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { openBox } from '../api/open-box.ts';
 import { followEvents } from '../api/follow.ts';
+import { createQueries } from '../api/refresh.ts';
 import { NoBox } from './no-box.tsx';
 import { makeRouter } from './router.tsx';
 
@@ -17,9 +18,7 @@ export function App({ bootstrap }: { bootstrap: Bootstrap }) {
 
 function Screens({ bootstrap }: { bootstrap: Bootstrap }) {
   const parts = useMemo(() => {
-    const queries = new QueryClient({
-      defaultOptions: { queries: { staleTime: 5_000, retry: false, refetchOnWindowFocus: false } },
-    });
+    const queries = createQueries({ staleTime: 5_000, retry: false, refetchOnWindowFocus: false });
     return { box: openBox(bootstrap), queries, router: makeRouter(bootstrap) };
   }, [bootstrap]);
   useEffect(() => followEvents(parts.box.events, parts.queries), [parts]);
