@@ -10,3 +10,9 @@ export const ADVISORY_LOCKS = {
   rewrap: 7_305_130,
   reading: 7_305_131,
 } as const;
+
+/**
+ * Behind a lock that was waited for, before the catalog is looked at: a session that found no such schema or table before remembers
+ * that, and hears of one made meanwhile as it locks a table.
+ */
+export const REFRESH_CATALOG = 'select from pg_catalog.pg_namespace limit 0';

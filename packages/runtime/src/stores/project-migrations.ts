@@ -1,4 +1,4 @@
-import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { ADVISORY_LOCKS, REFRESH_CATALOG } from './advisory-locks.ts';
 import { BoxError } from '../errors.ts';
 import type { SqlSession, StoreClient } from './client.ts';
 import { NO_TIMEOUT } from './database.ts';
@@ -88,6 +88,7 @@ function applyNext(
   return client.transaction(async (tx) => {
     await tx.exec(NO_TIMEOUT);
     await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.projectMigrations]);
+    await tx.query(REFRESH_CATALOG);
     const [next] = findPendingMigrations(migrations, await listAppliedMigrations(tx));
     if (!next) return undefined;
     await tx.exec(CREATE_TABLE);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ADVISORY_LOCKS } from '../../../stores/advisory-locks.ts';
+import { ADVISORY_LOCKS, REFRESH_CATALOG } from '../../../stores/advisory-locks.ts';
 import type { SqlClient } from '../../../stores/sql.ts';
 
 /** Where people find the views. */
@@ -16,6 +16,7 @@ export async function makeViews(sql: SqlClient, schema: string): Promise<void> {
   await sql.transaction(async (tx) => {
     // Replicas that boot together take turns.
     await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.reading]);
+    await tx.query(REFRESH_CATALOG);
     if (!(await isMade(tx, mark))) await tx.exec(`${text}\ncomment on view ${VIEW_SCHEMA}.runs is '${mark}';`);
   });
 }
