@@ -62,6 +62,7 @@ export const COMMAND_TESTS = [
     'dev-talk',
     'docs',
     'history',
+    'package',
     'package-offline',
     'packed',
     'payloads',

@@ -12,8 +12,8 @@ import {
 } from './vitest.config.ts';
 
 /**
- * What `pnpm test` leaves out, a project for each kind. `.ci/containers.sh` brings up what the tests of the container stack need; without, they are
- * skipped and say so. Where SVC_TEST_DEADLINE is set, in seconds since 1970, nothing begins after it.
+ * What `pnpm test` leaves out, a project for each kind. `.ci/containers.sh` brings up what the tests of the container stack need;
+ * without, they are skipped and say so. Where SVC_TEST_DEADLINE is set, in seconds since 1970, nothing begins after it.
  */
 export default defineConfig({
   ...base,
