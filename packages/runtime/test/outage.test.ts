@@ -36,6 +36,9 @@ vi.mock('../src/engine/stores/sqlite/driver.ts', async (load) => {
   return { ...real, findSqlite };
 });
 
+/** How long the journal may take where it is held until it is late: what is not held has to be in time on a busy machine, too. */
+const LATE = { callMs: 1_000 };
+
 /** Two steps; the first ends when it is let go. */
 function createGated(result = 'one'): { workflow: TestWorkflow; isWaiting(): boolean; letGo(): void } {
   let go: (() => void) | undefined;
@@ -53,6 +56,17 @@ function createGated(result = 'one'): { workflow: TestWorkflow; isWaiting(): boo
 
 async function start(box: TestBox, key: string, input: unknown = {}): Promise<Response> {
   return box.request('/api/workflows/gated/start', json(input, { headers: { 'idempotency-key': key } }));
+}
+
+/** As a client does that was told to try again: the answer of the first start that the store took in its time. */
+async function startInTime(box: TestBox, key: string): Promise<string> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await start(box, key);
+    const body = (await answer.json()) as { runId: string };
+    if (answer.status === 202) return body.runId;
+    expect([answer.status, body]).toStrictEqual([503, expect.objectContaining({ code: 'store_unavailable' })]);
+    expect(attempt).toBeLessThan(20);
+  }
 }
 
 describeWhen(realServers.database, 'when Postgres cannot be reached', (server) => {
@@ -133,7 +147,6 @@ describeOnJournals('more starts than the store takes in its time', (openJournal)
     const held = new Promise<void>((resolve) => (open = resolve));
     let isHeld = true;
     const inner = await openJournal();
-    const engine: object = { callMs: 300 };
     // As in a queue that is longer than what the store commits in that time: what waits is written once it is its turn.
     const journal = wrapJournal(inner, async (name, pass) => {
       if (name === 'create' && isHeld) await held;
@@ -142,7 +155,7 @@ describeOnJournals('more starts than the store takes in its time', (openJournal)
     const box = await boxes.open({
       workflows: { gated: { run: async () => 'done' } },
       journal,
-      options: { exclusive: journal.adapter === 'sqlite', engine },
+      options: { exclusive: journal.adapter === 'sqlite', engine: LATE },
     });
     const keys = Array.from({ length: 10 }, (_, index) => `k${index}`);
     for (const refused of await Promise.all(keys.map((key) => start(box, key)))) {
@@ -150,16 +163,14 @@ describeOnJournals('more starts than the store takes in its time', (openJournal)
       expect(await refused.json()).toMatchObject({
         code: 'store_unavailable',
         message: expect.stringMatching(
-          /did not answer "create" within 0\.3 seconds\. Try again\. The start may have been made .*this Idempotency-Key/,
+          /did not answer "create" within 1 seconds\. Try again\. The start may have been made .*this Idempotency-Key/,
         ),
         details: { mayHaveStarted: true },
       });
     }
     isHeld = false;
     open();
-    const again = await Promise.all(keys.map((key) => start(box, key)));
-    expect(again.map(({ status }) => status)).toStrictEqual(keys.map(() => 202));
-    const ids = await Promise.all(again.map(async (answer) => ((await answer.json()) as { runId: string }).runId));
+    const ids = await Promise.all(keys.map((key) => startInTime(box, key)));
     for (const runId of ids) expect(await finish(box, runId)).toMatchObject({ output: 'done' });
     const { body } = await call<{ items: { runId: string }[] }>(box, 'GET /api/runs?limit=100');
     expect(body.items.map(({ runId }) => runId).toSorted()).toStrictEqual(ids.toSorted());
@@ -178,11 +189,10 @@ describeOnJournals('a start that the store answers too late', (openJournal) => {
       if (name === 'create') await held;
       return pass();
     });
-    const engine: object = { callMs: 300 };
     const box = await boxes.open({
       workflows: { gated: { run: async () => 'done' } },
       journal,
-      options: { exclusive: journal.adapter === 'sqlite', engine },
+      options: { exclusive: journal.adapter === 'sqlite', engine: LATE },
     });
     const send = () =>
       box.request('/api/workflows/gated/start', json({}, { headers: headers as Record<string, string> }));
