@@ -1,6 +1,6 @@
 import { usageError } from './errors.ts';
 import { findNearest } from './nearest.ts';
-import type { OperateVerb } from './operate/form.ts';
+import type { OperationVerb } from './operations/form.ts';
 import type { Verb } from './verb.ts';
 
 /** Where a verb is. */
@@ -17,7 +17,7 @@ export interface Leaf {
   /** The page of the guide about it, of a verb that stands in no group. */
   page?: string;
   /** What it is made of, of a verb that calls an operation of the box. */
-  operate?: OperateVerb;
+  operation?: OperationVerb;
   load(place: Place): Promise<Verb>;
 }
 

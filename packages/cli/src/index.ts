@@ -7,6 +7,6 @@ export { CLI_CODES, EXIT, findSuggestion } from './errors.ts';
 export { listGlobalFlags, listVerbs } from './help.ts';
 export type { ArgumentSchema, VerbHelp, VerbReference } from './help.ts';
 export type { Group, Leaf } from './group.ts';
-export { listSpecs } from './operate/spec.ts';
+export { listSpecs } from './operations/spec.ts';
 export { listPayloads } from './payload/payloads.ts';
 export { TREE } from './tree.ts';

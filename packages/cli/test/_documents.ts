@@ -92,7 +92,7 @@ const GLOBAL = ['--json', '--verbose', '--no-color'];
 function isAnsweredByBox(path: string): boolean {
   const found = LEAVES.find((verb) => verb.path === path);
   return (
-    found?.leaf.operate !== undefined ||
+    found?.leaf.operation !== undefined ||
     ['why', 'upgrade', 'contract show', 'workflows start', 'runs fork', 'runs rewind'].includes(path)
   );
 }

@@ -30,7 +30,7 @@ it.each([
 });
 
 it('a verb of an operation loads the registry when it runs, and not before', () => {
-  expect(listLibraries(listLoaded(join(SOURCE, 'operate/project.ts')))).toEqual(['citty', 'string-width']);
+  expect(listLibraries(listLoaded(join(SOURCE, 'operations/project.ts')))).toEqual(['citty', 'string-width']);
 });
 
 it.each(['ts-morph', 'consola/core', 'yocto-spinner'])('%s is never loaded with the command itself', (library) => {
@@ -39,7 +39,7 @@ it.each(['ts-morph', 'consola/core', 'yocto-spinner'])('%s is never loaded with 
     'help.ts',
     'verb.ts',
     'tree.ts',
-    'operate/project.ts',
+    'operations/project.ts',
     'commands/check.ts',
     'commands/dev.ts',
   ];

@@ -5,7 +5,7 @@ import { renderReference } from '../../../scripts/_reference.mjs';
 import type { Group } from '../src/group.ts';
 import * as controlPlane from '../../control-plane/src/index.ts';
 import * as cli from '../src/index.ts';
-import { operateGroup } from '../src/operate/group.ts';
+import { operationGroup } from '../src/operations/group.ts';
 import { object, string } from '../src/payload/payload.ts';
 import type { CaptureOptions } from '../src/terminal/terminal.ts';
 import { defineVerb } from '../src/verb.ts';
@@ -14,7 +14,7 @@ import { makeProject, readDocument, startBox } from './_setup.ts';
 
 // A group that is one object, and one member of the tree.
 
-const shelf = operateGroup({
+const shelf = operationGroup({
   summary: 'See what stands on the shelf.',
   page: 'operating',
   examples: ['svc shelf list', 'svc shelf take <id>'],

@@ -28,7 +28,7 @@ const VERBS = [
   'workflows list',
   'workflows schema',
   'workflows start',
-  ...listLeaves(TREE).flatMap(({ path, leaf }) => (leaf.operate ? [path] : [])),
+  ...listLeaves(TREE).flatMap(({ path, leaf }) => (leaf.operation ? [path] : [])),
   'complete',
   'contract show',
   'contract validate',

@@ -1,6 +1,6 @@
 import type { OperationOutput } from '@svc/runtime/client';
 import { openClient, toSegment } from '../client/client.ts';
-import { findWholeId } from '../operate/short-id.ts';
+import { findWholeId } from '../operations/short-id.ts';
 import { answerOf } from '../payload/payload.ts';
 import { toVerbs } from '../routes.ts';
 import { toPlainText } from '../terminal/style.ts';

@@ -1,4 +1,4 @@
-import { loadSpec } from '../operate/spec.ts';
+import { loadSpec } from '../operations/spec.ts';
 import type { Schema } from './schema.ts';
 import { addMembers } from './payload.ts';
 import type { JsonType } from './payload.ts';

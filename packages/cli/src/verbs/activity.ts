@@ -1,7 +1,7 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 import { SAMPLE_ID } from './samples.ts';
 
-export const activity = operateGroup({
+export const activity = operationGroup({
   summary: 'See who changed or decided what.',
   page: 'operating',
   examples: ['svc activity list', 'svc activity list --operation config.set'],

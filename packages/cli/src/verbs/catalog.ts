@@ -1,6 +1,6 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const catalog = operateGroup({
+export const catalog = operationGroup({
   summary: 'See what a box holds, and choose how agents run.',
   page: 'operating',
   examples: ['svc catalog list', 'svc catalog list --kind tool'],
@@ -26,7 +26,7 @@ export const catalog = operateGroup({
         'svc catalog update agent support --tokens-per-day 5000000 --concurrent-turns 20',
         'svc catalog update agent support --model vendor/model',
       ],
-      form: async () => (await import('../operate/catalog-entry.ts')).CHANGED_ENTRY,
+      form: async () => (await import('../operations/catalog-entry.ts')).CHANGED_ENTRY,
       done: 'Changed',
       subject: ({ kind, name }) => `${String(kind)} ${String(name)}`,
     },

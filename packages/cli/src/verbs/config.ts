@@ -1,7 +1,7 @@
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const config = operateGroup({
+export const config = operationGroup({
   summary: 'Read and set the dynamic configuration.',
   page: 'config',
   examples: ['svc config list', 'svc config set greeting "Hello there"'],
@@ -27,7 +27,7 @@ export const config = operateGroup({
       operation: 'config.set',
       examples: ['svc config set greeting "Hello there"', 'svc config set limits \'{"perDay":5}\' --if-revision 3'],
       positionals: ['value'],
-      form: async () => (await import('../operate/config-value.ts')).CONFIG_VALUE,
+      form: async () => (await import('../operations/config-value.ts')).CONFIG_VALUE,
       done: 'Set',
       subject: configOf,
     },

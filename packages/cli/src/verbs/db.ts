@@ -1,6 +1,6 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const db = operateGroup({
+export const db = operationGroup({
   summary: 'Look into the tables of the project, without a way to change them.',
   page: 'database',
   examples: ['svc db tables', 'svc db query "select * from notes limit 10"'],
@@ -19,7 +19,7 @@ export const db = operateGroup({
         'svc db query "explain select * from notes" --json',
       ],
       positionals: ['sql'],
-      form: async () => ({ human: (await import('../operate/query-result.ts')).formatQueryResult }),
+      form: async () => ({ human: (await import('../operations/query-result.ts')).formatQueryResult }),
     },
   },
 });

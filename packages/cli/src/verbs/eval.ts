@@ -1,6 +1,6 @@
 import type { Group } from '../group.ts';
-import { operateLeaf } from '../operate/group.ts';
-import type { Row } from '../operate/row.ts';
+import { operationLeaf } from '../operations/group.ts';
+import type { Row } from '../operations/row.ts';
 import { SAMPLE_ID } from './samples.ts';
 
 export const evals: Group = {
@@ -13,7 +13,7 @@ export const evals: Group = {
   },
   takes: 'suite',
   verbs: {
-    list: operateLeaf({
+    list: operationLeaf({
       summary: 'List the suites with the result of their last run.',
       operation: 'evals.suites.list',
       items: 'suites',
@@ -26,21 +26,21 @@ export const evals: Group = {
         'run=lastRun.id:id',
       ],
     }),
-    get: operateLeaf({
+    get: operationLeaf({
       summary: 'Show one run of a suite: its cases by its scorers.',
       operation: 'evals.runs.get',
       wrap: 'run',
       examples: [`svc eval get ${SAMPLE_ID}`, `svc eval get ${SAMPLE_ID} --json`],
       form: async () => ({ human: (await import('../commands/eval/matrix.ts')).formatRun }),
     }),
-    compare: operateLeaf({
+    compare: operationLeaf({
       summary: 'Compare a run with the one before, or with another: what got worse, and what better.',
       operation: 'evals.runs.compare',
       items: 'cases',
       examples: [`svc eval compare ${SAMPLE_ID}`, `svc eval compare ${SAMPLE_ID} --with ${SAMPLE_ID}`],
       columns: ['change', 'name:name', 'before', 'after', 'passed=passRateAfter', 'case=caseId:id'],
     }),
-    cancel: operateLeaf(
+    cancel: operationLeaf(
       {
         summary: 'Cancel a run of a suite, with what it has started.',
         operation: 'evals.runs.cancel',

@@ -1,6 +1,6 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const events = operateGroup({
+export const events = operationGroup({
   summary: 'Send events to the workflows of a box.',
   page: 'workflows',
   examples: ['svc events send order.paid --payload \'{"orderId":"7"}\'', 'svc events send order.paid --json'],

@@ -1,5 +1,5 @@
-import { operateGroup } from '../operate/group.ts';
-import type { Row } from '../operate/row.ts';
+import { operationGroup } from '../operations/group.ts';
+import type { Row } from '../operations/row.ts';
 import type { Completion } from '../verb.ts';
 import { SAMPLE_ID } from './samples.ts';
 
@@ -20,7 +20,7 @@ const COLUMNS = [
   'origin',
 ];
 
-export const guardrails = operateGroup({
+export const guardrails = operationGroup({
   summary: 'Make, try and order the rules about what may pass.',
   page: 'guardrails',
   examples: ['svc guardrails list', `svc guardrails test --text "mail ada@example.com" --agent-name support`],
@@ -34,7 +34,7 @@ export const guardrails = operateGroup({
     get: {
       summary: 'Show one rule with what it has found last.',
       operation: 'guardrails.get',
-      form: async () => ({ human: (await import('../operate/guardrail-card.ts')).formatRule }),
+      form: async () => ({ human: (await import('../operations/guardrail-card.ts')).formatRule }),
     },
     create: {
       summary: 'Create a rule, behind those there are.',
@@ -75,7 +75,7 @@ export const guardrails = operateGroup({
         'svc guardrails test --text "mail ada@example.com" --agent-name support',
         `svc guardrails test --run ${SAMPLE_ID} --rule '{"check":{"kind":"injection"},"action":"block"}' --json`,
       ],
-      form: async () => (await import('../operate/guardrail-card.ts')).DRY_RUN,
+      form: async () => (await import('../operations/guardrail-card.ts')).DRY_RUN,
     },
     hits: {
       summary: 'List what rules have found, newest first, without the texts it was found in.',

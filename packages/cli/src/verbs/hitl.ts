@@ -1,8 +1,8 @@
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 import { SAMPLE_ID } from './samples.ts';
 
-export const hitl = operateGroup({
+export const hitl = operationGroup({
   summary: 'Decide what runs ask a person.',
   page: 'operating',
   examples: ['svc hitl list --status pending', 'svc hitl approve <id> --note "Checked."'],

@@ -1,6 +1,6 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const hooks = operateGroup({
+export const hooks = operationGroup({
   summary: 'Signal runs by the tokens of their hooks.',
   page: 'workflows',
   examples: ['svc hooks signal paid:7 --payload \'{"amount":5}\'', 'svc hooks kept'],

@@ -1,7 +1,7 @@
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const jobs = operateGroup({
+export const jobs = operationGroup({
   summary: 'See and control the timers of a box.',
   page: 'operating',
   examples: ['svc jobs list', 'svc jobs pause <id>'],

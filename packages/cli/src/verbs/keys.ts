@@ -1,4 +1,4 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 import type { Completion } from '../verb.ts';
 
 /** What a key may be granted. */
@@ -7,7 +7,7 @@ const GRANTED: Record<string, Completion> = {
   workflows: { names: ['workflows'], words: ['all'], isList: true },
 };
 
-export const keys = operateGroup({
+export const keys = operationGroup({
   summary: 'Make, rotate and revoke API keys.',
   page: 'operating',
   examples: ['svc keys list', 'svc keys create --name ci --workflows all'],
@@ -35,7 +35,7 @@ export const keys = operateGroup({
         'svc keys create --name partner --workflows refund,triage --json',
       ],
       completes: GRANTED,
-      form: async () => (await import('../operate/key.ts')).NEW_KEY,
+      form: async () => (await import('../operations/key.ts')).NEW_KEY,
       hint: () => 'It is not shown again.',
     },
     update: {
@@ -48,7 +48,7 @@ export const keys = operateGroup({
         'svc keys update <id> --addresses 203.0.113.7,2001:db8::/32',
       ],
       completes: GRANTED,
-      form: async () => (await import('../operate/key.ts')).CHANGED_KEY,
+      form: async () => (await import('../operations/key.ts')).CHANGED_KEY,
       done: 'Changed',
       subject: ({ id, name }) => `key ${String(name)} (${String(id)})`,
     },
@@ -56,7 +56,7 @@ export const keys = operateGroup({
       summary: 'Create a key in place of another, which stays valid for a while.',
       operation: 'keys.rotate',
       examples: ['svc keys rotate <id>', 'svc keys rotate <id> --overlap 7d'],
-      form: async () => (await import('../operate/key.ts')).ROTATED_KEY,
+      form: async () => (await import('../operations/key.ts')).ROTATED_KEY,
       hint: () => 'It is not shown again.',
     },
     revoke: {

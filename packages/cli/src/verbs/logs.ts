@@ -1,7 +1,7 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 import { SAMPLE_ID } from './samples.ts';
 
-export const logs = operateGroup({
+export const logs = operationGroup({
   summary: 'Read the log of a box.',
   page: 'operating',
   examples: ['svc logs tail --level warn', 'svc logs list --level error --from 2h'],
@@ -19,7 +19,7 @@ export const logs = operateGroup({
       operation: 'logs.tail',
       examples: ['svc logs tail --level warn', `svc logs tail --run ${SAMPLE_ID}`],
       completes: { name: { names: ['agents', 'workflows'] } },
-      form: async () => ({ stream: (await import('../operate/log-tail.ts')).LOG_TAIL }),
+      form: async () => ({ stream: (await import('../operations/log-tail.ts')).LOG_TAIL }),
     },
   },
 });

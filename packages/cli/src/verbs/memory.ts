@@ -1,6 +1,6 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const memory = operateGroup({
+export const memory = operationGroup({
   summary: 'See and clear what agents remember of their end users.',
   page: 'sessions',
   examples: ['svc memory list --user ada', 'svc memory clear --user ada --client shop'],

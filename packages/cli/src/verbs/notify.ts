@@ -1,7 +1,7 @@
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const notify = operateGroup({
+export const notify = operationGroup({
   summary: 'See who is notified of runs that stop, and what was sent.',
   page: 'operating',
   examples: ['svc notify list --state failed', 'svc notify redeliver <id>'],

@@ -1,9 +1,9 @@
-import type { OperateForm } from '../operate/form.ts';
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { OperationForm } from '../operations/form.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 import { SAMPLE_ID } from './samples.ts';
 
-export const prompts = operateGroup({
+export const prompts = operationGroup({
   summary: 'Write, publish and roll back prompts.',
   page: 'prompts',
   examples: ['svc prompts list', 'svc prompts publish <id>'],
@@ -26,7 +26,7 @@ export const prompts = operateGroup({
     get: {
       summary: 'Show one prompt with its published and its latest text.',
       operation: 'prompts.get',
-      form: async () => ({ human: (await import('../operate/prompt-card.ts')).formatPromptCard }),
+      form: async () => ({ human: (await import('../operations/prompt-card.ts')).formatPromptCard }),
     },
     create: {
       summary: 'Create a prompt; its first version is a draft.',
@@ -77,8 +77,8 @@ export const prompts = operateGroup({
 
 // --- internal ---
 
-async function loadText(): Promise<OperateForm> {
-  return (await import('../operate/prompt-text.ts')).PROMPT_TEXT;
+async function loadText(): Promise<OperationForm> {
+  return (await import('../operations/prompt-text.ts')).PROMPT_TEXT;
 }
 
 function publishedOf({ key, publishedVersion }: Row): string {

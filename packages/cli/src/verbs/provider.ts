@@ -1,10 +1,10 @@
 import { EXIT } from '../errors.ts';
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
 
-export const provider = operateGroup({
+export const provider = operationGroup({
   summary: 'Set and test the model provider of a box.',
   page: 'secrets',
   examples: ['svc provider set https://provider.example/v1', 'svc provider test'],
@@ -24,7 +24,7 @@ export const provider = operateGroup({
       positionals: ['baseUrl'],
       // Who types it changes it: no other person is to be asked.
       asks: false,
-      form: async () => (await import('../operate/secret-value.ts')).PROVIDER_KEY,
+      form: async () => (await import('../operations/secret-value.ts')).PROVIDER_KEY,
       human: (answer, style) => `${style.green('Stored')}\n${formatProvider(answer, style)}`,
       hint: ({ source }) =>
         source === 'environment'

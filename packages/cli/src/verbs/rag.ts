@@ -1,18 +1,18 @@
 import type { Group } from '../group.ts';
-import type { OperateForm } from '../operate/form.ts';
-import { operateLeaf } from '../operate/group.ts';
+import type { OperationForm } from '../operations/form.ts';
+import { operationLeaf } from '../operations/group.ts';
 
 export const rag: Group = {
   summary: 'Fill and search collections of texts.',
   page: 'rag',
   examples: ['svc rag upload handbook leave.pdf', 'svc rag search handbook "How do I book leave?"'],
   verbs: {
-    list: operateLeaf({
+    list: operationLeaf({
       summary: 'List collections with how many documents each has, and the model of its vectors.',
       operation: 'rag.collections.list',
-      form: async () => ({ human: (await import('../operate/rag.ts')).formatCollections }),
+      form: async () => ({ human: (await import('../operations/rag.ts')).formatCollections }),
     }),
-    add: operateLeaf({
+    add: operationLeaf({
       summary: 'Add a document to a collection, or replace that of the same id.',
       operation: 'rag.documents.add',
       examples: [
@@ -29,13 +29,13 @@ export const rag: Group = {
       summary: 'Add a file to a collection: text, Markdown, HTML, CSV, JSON, PDF or DOCX.',
       load: async () => (await import('../commands/rag/upload.ts')).uploadFile,
     },
-    rm: operateLeaf({
+    rm: operationLeaf({
       summary: 'Delete a document of a collection.',
       operation: 'rag.documents.delete',
       done: 'Deleted',
       subject: ({ id }) => String(id),
     }),
-    reindex: operateLeaf({
+    reindex: operationLeaf({
       summary: 'Embed all documents of a collection again, under another model; searches go on meanwhile.',
       operation: 'rag.collections.reindex',
       examples: ['svc rag reindex handbook --model vendor/embedding-large', 'svc rag reindex handbook --json'],
@@ -43,7 +43,7 @@ export const rag: Group = {
       subject: ({ name }) => String(name),
       hint: () => 'Searches are answered as before until all documents are embedded. svc rag list shows how many are.',
     }),
-    search: operateLeaf({
+    search: operationLeaf({
       summary: 'Search a collection by meaning and by words, and show the scores.',
       operation: 'rag.search',
       examples: [
@@ -51,13 +51,13 @@ export const rag: Group = {
         'svc rag search handbook XJ-4711 --mode text --top-k 1 --json',
       ],
       positionals: ['query'],
-      form: async () => ({ human: (await import('../operate/rag.ts')).formatHits }),
+      form: async () => ({ human: (await import('../operations/rag.ts')).formatHits }),
     }),
   },
 };
 
 // --- internal ---
 
-async function loadText(): Promise<OperateForm> {
-  return (await import('../operate/rag.ts')).DOCUMENT_TEXT;
+async function loadText(): Promise<OperationForm> {
+  return (await import('../operations/rag.ts')).DOCUMENT_TEXT;
 }

@@ -1,12 +1,12 @@
 import { EXIT } from '../errors.ts';
 import type { Group } from '../group.ts';
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
 import { SAMPLE_ID } from './samples.ts';
 
-const operated = operateGroup({
+const ofOperations = operationGroup({
   summary: 'See and control the runs of a box.',
   page: 'operating',
   examples: ['svc runs list --status failed', 'svc runs get <id>'],
@@ -32,7 +32,7 @@ const operated = operateGroup({
       summary: 'Show one run with its input, output and tokens.',
       operation: 'runs.get',
       wrap: 'run',
-      form: async () => ({ human: (await import('../operate/run-card.ts')).formatRunCard }),
+      form: async () => ({ human: (await import('../operations/run-card.ts')).formatRunCard }),
     },
     steps: {
       summary: 'List the steps of a run in order.',
@@ -64,7 +64,7 @@ const operated = operateGroup({
       summary: 'Follow what a run publishes, until it is over.',
       operation: 'runs.state_stream',
       examples: ['svc runs watch <id>', 'svc runs watch <id> --json'],
-      form: async () => ({ stream: (await import('../operate/run-streams.ts')).STATE_STREAM }),
+      form: async () => ({ stream: (await import('../operations/run-streams.ts')).STATE_STREAM }),
     },
     streams: {
       summary: 'List the streams that a run has written to.',
@@ -76,7 +76,7 @@ const operated = operateGroup({
       summary: 'Print what a run has written to one of its streams.',
       operation: 'runs.stream',
       examples: ['svc runs stream <id> default --follow', 'svc runs stream <id> default --start-index -10'],
-      form: async () => ({ stream: (await import('../operate/run-streams.ts')).RUN_STREAM }),
+      form: async () => ({ stream: (await import('../operations/run-streams.ts')).RUN_STREAM }),
     },
     webhooks: {
       summary: 'List the addresses that resume a run, which are credentials.',
@@ -151,9 +151,9 @@ const operated = operateGroup({
 
 /** Two of its verbs show what would be executed again before they ask. */
 export const runs: Group = {
-  ...operated,
+  ...ofOperations,
   verbs: {
-    ...operated.verbs,
+    ...ofOperations.verbs,
     fork: {
       summary: 'Start a new run with what a run has recorded up to a step, and show first what is executed again.',
       load: async () => (await import('../commands/runs/fork.ts')).forkRun,

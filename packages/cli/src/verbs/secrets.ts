@@ -1,8 +1,8 @@
-import type { OperateForm } from '../operate/form.ts';
-import type { Row } from '../operate/row.ts';
-import { operateGroup } from '../operate/group.ts';
+import type { OperationForm } from '../operations/form.ts';
+import type { Row } from '../operations/row.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const secrets = operateGroup({
+export const secrets = operationGroup({
   summary: 'Write, rotate and delete secrets; their values are never shown.',
   page: 'secrets',
   examples: ['svc secrets list', 'svc secrets set SMTP_PASSWORD --from-file password.txt'],
@@ -43,8 +43,8 @@ export const secrets = operateGroup({
 
 // --- internal ---
 
-async function loadValue(): Promise<OperateForm> {
-  return (await import('../operate/secret-value.ts')).SECRET_VALUE;
+async function loadValue(): Promise<OperationForm> {
+  return (await import('../operations/secret-value.ts')).SECRET_VALUE;
 }
 
 function secretOf({ name }: Row): string {

@@ -1,7 +1,7 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 import { SAMPLE_ID } from './samples.ts';
 
-export const sessions = operateGroup({
+export const sessions = operationGroup({
   summary: 'See the sessions of a box.',
   page: 'sessions',
   examples: ['svc sessions list', 'svc sessions get <id>'],
@@ -24,7 +24,7 @@ export const sessions = operateGroup({
     get: {
       summary: 'Show one session with its tokens and what it waits for.',
       operation: 'sessions.get',
-      form: async () => ({ human: (await import('../operate/session-card.ts')).formatSessionCard }),
+      form: async () => ({ human: (await import('../operations/session-card.ts')).formatSessionCard }),
     },
     delete: {
       summary: 'Delete a session with its turns and their runs.',

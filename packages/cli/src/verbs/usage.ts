@@ -1,6 +1,6 @@
-import { operateGroup } from '../operate/group.ts';
+import { operationGroup } from '../operations/group.ts';
 
-export const usage = operateGroup({
+export const usage = operationGroup({
   summary: 'See what agents, keys and users use of models, its cost, and their limits.',
   page: 'operating',
   examples: ['svc usage list --kind model --period month', 'svc usage get agent support'],
@@ -16,7 +16,7 @@ export const usage = operateGroup({
       summary: 'Get what an agent, a key or a user uses of its limits now.',
       operation: 'usage.get',
       examples: ['svc usage get key 01m2n8p4', 'svc usage get user shop/ada'],
-      form: async () => ({ human: (await import('../operate/usage.ts')).formatUsage }),
+      form: async () => ({ human: (await import('../operations/usage.ts')).formatUsage }),
     },
   },
 });

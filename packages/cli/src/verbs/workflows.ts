@@ -1,6 +1,6 @@
 import type { Group } from '../group.ts';
-import { operateLeaf } from '../operate/group.ts';
-import type { Row } from '../operate/row.ts';
+import { operationLeaf } from '../operations/group.ts';
+import type { Row } from '../operations/row.ts';
 
 export const workflows: Group = {
   summary: 'See and start the workflows of a box.',
@@ -23,7 +23,7 @@ export const workflows: Group = {
       summary: 'Start a run of a workflow for each line of a file.',
       load: async () => (await import('../commands/workflows/start-many.ts')).startManyWorkflows,
     },
-    queue: operateLeaf(
+    queue: operationLeaf(
       {
         summary: 'List the starts that wait for a place or a time.',
         operation: 'workflows.queue',
@@ -31,11 +31,11 @@ export const workflows: Group = {
       },
       'greet',
     ),
-    dequeue: operateLeaf(
+    dequeue: operationLeaf(
       { summary: 'Drop a start that waits.', operation: 'workflows.dequeue', done: 'Dropped', subject: startOf },
       'greet',
     ),
-    changes: operateLeaf(
+    changes: operationLeaf(
       {
         summary: 'List the versions open runs have by svc.version, and what nothing needs any more.',
         operation: 'workflows.changes',
@@ -43,7 +43,7 @@ export const workflows: Group = {
       },
       'greet',
     ),
-    find: operateLeaf({ summary: 'Find a run by the id it was started with.', operation: 'workflows.find' }, 'greet'),
+    find: operationLeaf({ summary: 'Find a run by the id it was started with.', operation: 'workflows.find' }, 'greet'),
   },
 };
 

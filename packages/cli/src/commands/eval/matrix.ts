@@ -1,5 +1,5 @@
-import type { Row } from '../../operate/row.ts';
-import { createShortener } from '../../operate/short-id.ts';
+import type { Row } from '../../operations/row.ts';
+import { createShortener } from '../../operations/short-id.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import type { Style } from '../../terminal/style.ts';
 import { formatTable } from '../../terminal/table.ts';

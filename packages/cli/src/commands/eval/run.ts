@@ -3,7 +3,7 @@ import { openClient, toSegment } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import type { Context } from '../../context.ts';
 import { EXIT, usageError } from '../../errors.ts';
-import { checkHeader } from '../../operate/request.ts';
+import { checkHeader } from '../../operations/request.ts';
 import { answerOf, object } from '../../payload/payload.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 import { checkPlace } from '../../workspace/place.ts';

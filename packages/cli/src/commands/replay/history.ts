@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Recording } from '@svc/runtime/host';
 import { openClient, toSegment } from '../../client/client.ts';
-import { findWholeId } from '../../operate/short-id.ts';
+import { findWholeId } from '../../operations/short-id.ts';
 import { READ_PROBLEMS } from '../../terminal/read-input.ts';
 import type { TargetNames } from '../../client/target.ts';
 import { CliError } from '../../errors.ts';

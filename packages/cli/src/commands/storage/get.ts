@@ -8,7 +8,7 @@ import { openClient } from '../../client/client.ts';
 import type { Context } from '../../context.ts';
 import { CliError, EXIT, usageError } from '../../errors.ts';
 import { integer, object, string } from '../../payload/payload.ts';
-import { checkKey } from '../../operate/objects.ts';
+import { checkKey } from '../../operations/objects.ts';
 import { formatBytes } from '../../terminal/bytes.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';

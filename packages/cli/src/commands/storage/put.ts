@@ -4,7 +4,7 @@ import type { OperationOutput } from '@svc/runtime/client';
 import type { Context } from '../../context.ts';
 import { openClient } from '../../client/client.ts';
 import { integer, object, string } from '../../payload/payload.ts';
-import { checkKey } from '../../operate/objects.ts';
+import { checkKey } from '../../operations/objects.ts';
 import { formatBytes } from '../../terminal/bytes.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';

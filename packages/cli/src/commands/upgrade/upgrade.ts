@@ -2,7 +2,7 @@ import { openClient } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import { findProject } from '../../client/target.ts';
 import { EXIT, usageError } from '../../errors.ts';
-import { findWholeId } from '../../operate/short-id.ts';
+import { findWholeId } from '../../operations/short-id.ts';
 import { answerOf } from '../../payload/payload.ts';
 import { defineVerb, TARGET_ARGS } from '../../verb.ts';
 import { findUnneeded } from './markers.ts';

@@ -7,7 +7,7 @@ import { openClient, toSegment } from '../../client/client.ts';
 import type { Client } from '../../client/client.ts';
 import type { Context } from '../../context.ts';
 import { CliError, usageError } from '../../errors.ts';
-import { checkHeader } from '../../operate/request.ts';
+import { checkHeader } from '../../operations/request.ts';
 import { itemOf } from '../../payload/payload.ts';
 import { READ_PROBLEMS } from '../../terminal/read-input.ts';
 import { toPlainText } from '../../terminal/style.ts';

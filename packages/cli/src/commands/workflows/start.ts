@@ -5,7 +5,7 @@ import type { Client } from '../../client/client.ts';
 import { CliError, EXIT } from '../../errors.ts';
 import { formatValue } from '../../terminal/format.ts';
 import { answerOf, extend, optional } from '../../payload/payload.ts';
-import { checkHeader } from '../../operate/request.ts';
+import { checkHeader } from '../../operations/request.ts';
 import { readJson } from '../../terminal/read-input.ts';
 import { toPlainText } from '../../terminal/style.ts';
 import type { Style } from '../../terminal/style.ts';

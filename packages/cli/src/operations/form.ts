@@ -6,7 +6,7 @@ import type { Row } from './row.ts';
 import type { StreamForm } from './stream.ts';
 
 /** A verb that calls an operation of the box. What is not said here is as the operation says it. */
-export interface OperateVerb extends OperateForm {
+export interface OperationVerb extends OperationForm {
   summary: string;
   /** The id of its operation. */
   operation: string;
@@ -15,11 +15,11 @@ export interface OperateVerb extends OperateForm {
   /** Of a list: what it holds, in the plural. Default: the first word of the operation. */
   items?: string;
   /** More of the form, of a verb for which code of its own has to be loaded. */
-  form?(): Promise<OperateForm>;
+  form?(): Promise<OperationForm>;
 }
 
 /** What a verb does in another way than its operation says. */
-export interface OperateForm {
+export interface OperationForm {
   /** Two commands that work as written; without them they are made up. */
   examples?: readonly [string, string];
   /** Members that are arguments, after those of the path. */

@@ -2,17 +2,17 @@ import type { ArgsDef } from 'citty';
 import { usageError } from '../errors.ts';
 import { readTextFile } from '../terminal/read-input.ts';
 import type { Context } from '../context.ts';
-import type { OperateForm } from './form.ts';
+import type { OperationForm } from './form.ts';
 import type { Row } from './row.ts';
 
 /** The value of a secret. */
-export const SECRET_VALUE: OperateForm = hiddenMember('value', {
+export const SECRET_VALUE: OperationForm = hiddenMember('value', {
   what: 'value of the secret',
   ask: ({ name }) => `Value of ${String(name)} (not shown): `,
 });
 
 /** The key of a model provider, or that it has none. */
-export const PROVIDER_KEY: OperateForm = hiddenMember('apiKey', {
+export const PROVIDER_KEY: OperationForm = hiddenMember('apiKey', {
   what: 'key of the provider',
   ask: () => 'Its key, not shown (Enter: it needs none): ',
   keyless: { flag: 'keyless', description: 'It needs no key, as a gateway of your own may.' },
@@ -29,7 +29,7 @@ interface Hidden {
 }
 
 /** A member that comes from a file, from a pipe, or typed where nothing of it is shown. One line break at its end goes. */
-function hiddenMember(member: string, hidden: Hidden): OperateForm {
+function hiddenMember(member: string, hidden: Hidden): OperationForm {
   const { what, keyless } = hidden;
   const flags: ArgsDef = {
     // There to be refused with the reason: a list of processes and the history of a shell show every argument.

@@ -4,7 +4,7 @@ import type { Style } from '../terminal/style.ts';
 import { usageError } from '../errors.ts';
 import type { TargetNames } from '../client/target.ts';
 import type { Context } from '../context.ts';
-import type { OperateForm } from './form.ts';
+import type { OperationForm } from './form.ts';
 import type { Row } from './row.ts';
 import { LIMIT_FLAGS, readLimits } from './limit-flags.ts';
 import { parseSpan, splitList } from './members.ts';
@@ -36,7 +36,7 @@ const USER_LIMIT_FLAGS = {
 } as const;
 
 /** What `svc keys create` takes and shows. */
-export const NEW_KEY: OperateForm = {
+export const NEW_KEY: OperationForm = {
   replaces: ['grants', 'limits', 'addresses', 'expiresAt'],
   flags: {
     ...GRANT_FLAGS,
@@ -55,10 +55,10 @@ export const NEW_KEY: OperateForm = {
 };
 
 /** What `svc keys rotate` shows. */
-export const ROTATED_KEY: OperateForm = { human: formatRotated };
+export const ROTATED_KEY: OperationForm = { human: formatRotated };
 
 /** What `svc keys update` takes. */
-export const CHANGED_KEY: OperateForm = {
+export const CHANGED_KEY: OperationForm = {
   replaces: ['grants', 'limits', 'addresses'],
   flags: {
     ...GRANT_FLAGS,

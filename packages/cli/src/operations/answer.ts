@@ -7,13 +7,13 @@ import { formatTable } from '../terminal/table.ts';
 import type { Answer } from '../verb.ts';
 import { formatCard } from './card.ts';
 import { listColumns } from './columns.ts';
-import type { OperateVerb } from './form.ts';
+import type { OperationVerb } from './form.ts';
 import type { Row } from './row.ts';
 import { findListed } from './spec.ts';
 import type { OperationSpec } from './spec.ts';
 
 /** What an operation answered, for a program and for a person. */
-export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; verb: OperateVerb }): Answer {
+export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; verb: OperationVerb }): Answer {
   const exitCode = verb.exitCode?.(answer) ?? EXIT.ok;
   const table = { named: verb.columns, now: Date.now() };
   const hint = verb.hint?.(answer) ?? describeNext(answer, spec);
@@ -34,7 +34,7 @@ export function toAnswer(answer: Row, { spec, verb }: { spec: OperationSpec; ver
 }
 
 /** What it prints: the answer of its operation, or the lines its stream is shown as. */
-export function toPayload({ output }: OperationSpec, { wrap, stream }: OperateVerb): JsonType<object> {
+export function toPayload({ output }: OperationSpec, { wrap, stream }: OperationVerb): JsonType<object> {
   if (stream) return stream.lines;
   if (wrap !== undefined) return object({ [wrap]: fromSchema(output) });
   return fromSchema(nameMembers(output));

@@ -163,9 +163,9 @@ it.each(sides)('every verb prints at $columns columns what the transcript says',
   for (const argv of [['list'], ['get', evalRun], ['compare', evalRun], ['smoke'], ['cancel', evalRun, '--yes']])
     await run(['eval', ...argv]);
   for (const argv of await listRuleCommands(run)) await run(['guardrails', ...argv]);
-  const all = listLeaves(TREE).flatMap(({ path, leaf }) => (leaf.operate ? [path] : []));
+  const all = listLeaves(TREE).flatMap(({ path, leaf }) => (leaf.operation ? [path] : []));
   expect(all.filter((verb) => !seen.has(verb))).toEqual([]);
-  await transcript.expectFile('operate');
+  await transcript.expectFile('operations');
 });
 
 // --- internal ---

@@ -5,14 +5,16 @@ import { listVerbs } from '../src/help.ts';
 import type { VerbReference } from '../src/help.ts';
 import { runCli } from './_run.ts';
 import type { CliResult } from '../src/main.ts';
-import { listMembers, loadSpec } from '../src/operate/spec.ts';
+import { listMembers, loadSpec } from '../src/operations/spec.ts';
 import { findVerb, isGroup, listLeaves } from '../src/group.ts';
 import { TREE } from '../src/tree.ts';
 import { openSeededBox } from './_seeded.ts';
 import { closedAddress, makeProject, readError } from './_setup.ts';
 
 const boxes = setupBoxes();
-const PROJECTED = listLeaves(TREE).flatMap(({ path, leaf: { operate } }) => (operate ? [{ path, ...operate }] : []));
+const PROJECTED = listLeaves(TREE).flatMap(({ path, leaf: { operation } }) =>
+  operation ? [{ path, ...operation }] : [],
+);
 
 /** The verbs a registry entry names; `--run` of one that answers another operation is no word of it. */
 function verbsOf(cli: string): string[] {

@@ -7,7 +7,7 @@ import { defineVerb } from '../verb.ts';
 import type { Answer, Verb } from '../verb.ts';
 import { toAnswer, toPayload } from './answer.ts';
 import { makeExamples } from './examples.ts';
-import type { OperateVerb } from './form.ts';
+import type { OperationVerb } from './form.ts';
 import type { Row } from './row.ts';
 import { toRequest } from './request.ts';
 import { listRequired, readInput, toSignature } from './signature.ts';
@@ -24,7 +24,7 @@ export interface ProjectOptions {
 }
 
 /** A verb made of its operation. */
-export async function loadOperateVerb(verb: OperateVerb, options: ProjectOptions): Promise<Verb> {
+export async function loadOperationVerb(verb: OperationVerb, options: ProjectOptions): Promise<Verb> {
   const [spec, form] = await Promise.all([loadSpec(verb.operation), verb.form?.()]);
   return projectOperation(spec, { ...verb, ...form }, options);
 }
@@ -32,7 +32,7 @@ export async function loadOperateVerb(verb: OperateVerb, options: ProjectOptions
 // --- internal ---
 
 /** What the path of an operation names are arguments, every other member of its input is a flag. */
-function projectOperation(spec: OperationSpec, verb: OperateVerb, { path, sample }: ProjectOptions): Verb {
+function projectOperation(spec: OperationSpec, verb: OperationVerb, { path, sample }: ProjectOptions): Verb {
   const signature = toSignature(spec, verb);
   const { args, members, positionals, asks } = signature;
   const required = listRequired(signature);
@@ -118,7 +118,7 @@ const PAGE = 200;
 
 async function openStream(
   spec: OperationSpec,
-  { input, verb, client }: { input: Row; verb: OperateVerb; client: Client },
+  { input, verb, client }: { input: Row; verb: OperationVerb; client: Client },
 ): Promise<Answer> {
   const form = verb.stream;
   if (!form) throw new Error(`The stream of "${spec.id}" has no form.`);

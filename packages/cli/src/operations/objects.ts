@@ -5,11 +5,11 @@ import { formatAgo } from '../terminal/format.ts';
 import { toPlainText } from '../terminal/style.ts';
 import type { Style } from '../terminal/style.ts';
 import { formatTable } from '../terminal/table.ts';
-import type { OperateForm } from './form.ts';
+import type { OperationForm } from './form.ts';
 import type { Row } from './row.ts';
 
 /** What `svc storage ls` takes and shows. */
-export const OBJECT_LIST: OperateForm = {
+export const OBJECT_LIST: OperationForm = {
   replaces: ['prefix', 'delimiter'],
   flags: {
     prefix: { type: 'positional', required: false, description: 'What the keys begin with. Default: the top folder.' },
@@ -24,7 +24,7 @@ export const OBJECT_LIST: OperateForm = {
 };
 
 /** What `svc storage rm` takes. */
-export const OBJECT_REMOVAL: OperateForm = {
+export const OBJECT_REMOVAL: OperationForm = {
   replaces: ['keys'],
   flags: { key: { type: 'positional', required: false, description: 'The key of the object.' } },
   async read({ key, prefix }) {

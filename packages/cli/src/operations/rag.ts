@@ -3,12 +3,12 @@ import type { Style } from '../terminal/style.ts';
 import { formatTable } from '../terminal/table.ts';
 import type { Column } from '../terminal/table.ts';
 import { formatCell } from './columns.ts';
-import type { OperateForm } from './form.ts';
+import type { OperationForm } from './form.ts';
 import type { Row } from './row.ts';
 import { readText, toTextFlags } from './text-flags.ts';
 
 /** The text of a document, from exactly one of two flags. */
-export const DOCUMENT_TEXT: OperateForm = {
+export const DOCUMENT_TEXT: OperationForm = {
   replaces: ['text'],
   flags: toTextFlags('1,000,000 characters'),
   read: async (args, context) => ({ text: await readText(args, { what: 'text of the document', context }) }),

@@ -1,10 +1,10 @@
 import { usageError } from '../errors.ts';
-import type { OperateForm } from './form.ts';
+import type { OperationForm } from './form.ts';
 import { LIMIT_FLAGS, readLimits } from './limit-flags.ts';
 import type { Row } from './row.ts';
 
 /** What `svc catalog update` takes. */
-export const CHANGED_ENTRY: OperateForm = {
+export const CHANGED_ENTRY: OperationForm = {
   replaces: ['limits'],
   flags: {
     ...LIMIT_FLAGS,

@@ -2,7 +2,7 @@ import type { ArgDef, ArgsDef } from 'citty';
 import type { Context } from '../context.ts';
 import { usageError } from '../errors.ts';
 import { TARGET_ARGS } from '../verb.ts';
-import type { OperateVerb } from './form.ts';
+import type { OperationVerb } from './form.ts';
 import type { Row } from './row.ts';
 import { readMember, toFlags, toMember } from './members.ts';
 import type { Member } from './members.ts';
@@ -15,12 +15,12 @@ export interface Signature {
   /** Arguments, in their order. */
   positionals: string[];
   members: Member[];
-  verb: OperateVerb;
+  verb: OperationVerb;
   spec: OperationSpec;
   asks: boolean;
 }
 
-export function toSignature(spec: OperationSpec, verb: OperateVerb): Signature {
+export function toSignature(spec: OperationSpec, verb: OperationVerb): Signature {
   const schemas = spec.input.properties ?? {};
   const hidden = [...Object.keys(verb.fixed ?? {}), ...(verb.replaces ?? []), ...OWN_MEMBERS];
   const positionals = [...listParams(spec), ...(verb.positionals ?? [])];

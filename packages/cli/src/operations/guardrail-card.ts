@@ -6,13 +6,13 @@ import type { Column } from '../terminal/table.ts';
 import { formatCard } from './card.ts';
 import { formatCell } from './columns.ts';
 import { createShortener } from './short-id.ts';
-import type { OperateForm } from './form.ts';
+import type { OperationForm } from './form.ts';
 import type { Row } from './row.ts';
 import { readText, toTextFlags } from './text-flags.ts';
 import { usageError } from '../errors.ts';
 
 /** What `svc guardrails test` takes and shows. */
-export const DRY_RUN: OperateForm = {
+export const DRY_RUN: OperationForm = {
   replaces: ['text', 'runId'],
   flags: {
     ...toTextFlags('1,000,000 characters'),

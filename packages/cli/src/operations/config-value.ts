@@ -1,11 +1,11 @@
 import { openClient, toSegment } from '../client/client.ts';
 import { CliError } from '../errors.ts';
 import type { Context } from '../context.ts';
-import type { OperateForm } from './form.ts';
+import type { OperationForm } from './form.ts';
 import type { Row } from './row.ts';
 
 /** The value that `svc config set` takes. */
-export const CONFIG_VALUE: OperateForm = {
+export const CONFIG_VALUE: OperationForm = {
   replaces: ['value'],
   flags: { value: { type: 'positional', required: true, description: 'JSON, or text where the type is text.' } },
   mayBeEmpty: ['value'],
