@@ -37,7 +37,7 @@ vi.mock('../src/engine/stores/sqlite/driver.ts', async (load) => {
 });
 
 /** How long the journal may take where it is held until it is late: what is not held has to be in time on a busy machine, too. */
-const LATE = { callMs: 1_000 };
+const LATE: object = { callMs: 1_000 };
 
 /** Two steps; the first ends when it is let go. */
 function createGated(result = 'one'): { workflow: TestWorkflow; isWaiting(): boolean; letGo(): void } {
