@@ -58,8 +58,6 @@ export const NO_TIMEOUT = 'set local statement_timeout = 0';
 
 // --- internal ---
 
-/** Any fixed number will do; every version of the box must use this one. */
-
 const CREATE_TABLE = `
   create schema if not exists svc;
   create table if not exists svc.migrations (
