@@ -12,17 +12,20 @@ export interface StoreClock {
 }
 
 export async function createStoreClock(journal: Pick<Journal, 'now'>): Promise<StoreClock> {
-  let base = 0;
-  let mark = 0;
+  /** How far the store's clock is ahead of the monotonic one, in milliseconds. */
+  let ahead: number | undefined;
   const sync = async (read = () => journal.now()) => {
     const before = real.performanceNow();
     const now = await read();
-    mark = (before + real.performanceNow()) / 2;
-    base = now;
+    const after = real.performanceNow();
+    // It was that time at some moment between the two. What fits is kept: a round trip that takes long says little, and half
+    // of it would be as much of a mistake.
+    ahead ??= now - (before + after) / 2;
+    ahead = Math.min(Math.max(ahead, now - after), now - before);
   };
   await sync();
   return {
     sync,
-    now: () => Math.floor(base + real.performanceNow() - mark),
+    now: () => Math.floor((ahead ?? 0) + real.performanceNow()),
   };
 }
