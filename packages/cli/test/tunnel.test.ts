@@ -315,7 +315,7 @@ describe('a client that goes away', () => {
     relay.cut();
     await expect(readText(answer)).rejects.toThrow('aborted');
     isHeld = false;
-    await vi.waitUntil(async () => (await through.ask()).text === 'back', { timeout: 5_000 });
+    await vi.waitUntil(async () => (await through.ask()).text === 'back');
     await vi.waitUntil(() => tunnel.said.length === 2);
     expect(tunnel.said).toEqual([
       'The tunnel is cut off. It is opened again, under the same address, as soon as the control plane answers.',
@@ -326,7 +326,7 @@ describe('a client that goes away', () => {
     expect([after.status, JSON.parse(after.text).code]).toEqual([502, 'tunnel_closed']);
   });
 
-  it('without a word: the relay knows within two beats', async () => {
+  it('without a word: the relay knows after two to three beats', async () => {
     const relay = await startRelay({ limits: { beatMs: 50 } });
     const { token, publicUrl } = await relay.create({ installationId: 'a' });
     // Answers the upgrade and nothing after it, as a machine that has gone to sleep.
@@ -412,7 +412,7 @@ describe('a tunnel', () => {
 
   it('is over after 8 hours: no request passes, and no box comes back', async () => {
     let time = Date.now();
-    const relay = await startRelay({ now: () => time, limits: { beatMs: 50 } });
+    const relay = await startRelay({ now: () => time });
     const tunnel = await openTunnel(relay, await startBehind((_, response) => response.end('open')), 'one');
     const { token } = await relay.create({ installationId: 'two' });
     time += 8 * 3_600_000 - 1;

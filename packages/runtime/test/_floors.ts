@@ -14,6 +14,7 @@ export const FLOORS: readonly string[] = [
   'mask.ts',
   'redact.ts',
   'log.ts',
+  'timeout.ts',
   'yielder.ts',
   'look-pace.ts',
   'lru.ts',

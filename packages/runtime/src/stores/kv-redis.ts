@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
 import { storeUnavailable } from './client.ts';
 import type { KeyValueStore } from './kv.ts';
+import { startTimeout } from '../timeout.ts';
 
 export interface RedisKvOptions {
   /** `redis://` or `rediss://` */
@@ -9,16 +10,18 @@ export interface RedisKvOptions {
   /** Before every key and channel: boxes of one name on one server are replicas of each other, and no others are. */
   prefix: string | Promise<string>;
   log: Log;
+  /** Milliseconds in which the server has to answer a command. Default 1000. */
+  commandMs?: number | undefined;
 }
 
 /**
  * Redis over two connections, since one that listens takes no other command. Answers at once, also while the server
  * cannot be reached; connects again by itself. `ioredis` is loaded here and not before.
  */
-export function openRedisKv({ url, prefix, log }: RedisKvOptions): KeyValueStore {
+export function openRedisKv({ url, prefix, log, commandMs = COMMAND_MS }: RedisKvOptions): KeyValueStore {
   const listeners = new Map<string, Set<(message: string) => void>>();
   const toName = async (name: string): Promise<string> => `${await prefix}:${name}`;
-  const opening = open(url, log);
+  const opening = open({ url, log, commandMs });
   opening.catch(() => {}); // every use of it rejects with the same error
   let heartbeat: ReturnType<typeof setInterval> | undefined;
   let closed = false;
@@ -124,6 +127,8 @@ const TAKE_PLACE = `${LIVING}
   if redis.call('pttl', KEYS[1]) < tonumber(ARGV[3]) then redis.call('pexpire', KEYS[1], ARGV[3]) end
   return 1`;
 
+type OpenOptions = Pick<RedisKvOptions, 'url' | 'log'> & { commandMs: number };
+
 interface Connections {
   /** Takes commands. */
   sender: Redis;
@@ -135,7 +140,7 @@ interface Connections {
   lastError(): string | undefined;
 }
 
-async function open(url: string, log: Log): Promise<Connections> {
+async function open({ url, log, commandMs }: OpenOptions): Promise<Connections> {
   const { Redis } = await import('ioredis');
   let isDown = false;
   let lastError: string | undefined;
@@ -144,7 +149,6 @@ async function open(url: string, log: Log): Promise<Connections> {
       protocol: 2,
       lazyConnect: true,
       connectTimeout: CONNECT_MS,
-      commandTimeout: COMMAND_MS,
       // Fail at once while the server is away: whoever asks has another way.
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
@@ -152,6 +156,7 @@ async function open(url: string, log: Log): Promise<Connections> {
       autoResubscribe: false,
       retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RETRY_MS),
     });
+    boundCommands(redis, commandMs);
     redis.on('error', (error: Error) => {
       lastError = messageOf(error);
       if (!isDown) log.warn('The key-value store is gone. Replicas poll until it is back.', { error: lastError });
@@ -167,6 +172,19 @@ async function open(url: string, log: Log): Promise<Connections> {
   });
   const first = Promise.allSettled([sender.connect(), receiver.connect()]);
   return { sender, receiver, first, lastError: () => lastError };
+}
+
+/**
+ * Also those with which ioredis itself opens a connection. Its own `commandTimeout` rejects commands whose answers are there
+ * and not read yet.
+ */
+function boundCommands(redis: Redis, limitMs: number): void {
+  const send = redis.sendCommand.bind(redis);
+  redis.sendCommand = (command, stream) => {
+    const timeout = startTimeout(limitMs, () => command.reject(new Error('Command timed out')));
+    command.promise.then(timeout.end, timeout.end);
+    return send(command, stream);
+  };
 }
 
 /** A connection whose other end vanished without a word looks open for minutes: one that answers no ping is replaced. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { startProxy } from '../../test/_proxy.ts';
 import { until } from '../../test/_setup.ts';
@@ -9,6 +10,11 @@ import { createMemoryKv } from './kv-memory.ts';
 import { openRedisKv } from './kv-redis.ts';
 
 const log = createLog({ level: 'silent', write() {} });
+
+function holdEventLoop(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
 
 describeKeyValueStore('in memory', () => {
   const kv = createMemoryKv();
@@ -27,15 +33,16 @@ test('the memory of a process does not grow without end', async () => {
 });
 
 describeWhen(realServers.kv, 'Redis', (url) => {
-  const open = (address: string, prefix: string = randomUUID()) => {
-    const kv = openRedisKv({ url: address, prefix, log });
+  const open = (address: string, prefix: string = randomUUID(), commandMs?: number) => {
+    const kv = openRedisKv({ url: address, prefix, log, commandMs });
     onTestFinished(() => kv.close());
     return kv;
   };
 
   describeKeyValueStore('Redis', () => {
     const prefix = `test:${randomUUID()}`;
-    return { open: () => openRedisKv({ url, prefix, log }) };
+    // Two suites may share two cores: what counts here is the answer.
+    return { open: () => openRedisKv({ url, prefix, log, commandMs: 20_000 }) };
   });
 
   test('boxes of different names neither hear nor count for each other', async () => {
@@ -92,20 +99,57 @@ describeWhen(realServers.kv, 'Redis', (url) => {
     },
   );
 
-  test('a server that was never there is named in the reason, and served once it comes', async () => {
+  test('an answer that came while code held the event loop is no late one', async () => {
+    const kv = open(url);
+    const heard: string[] = [];
+    await kv.set('key', 'value', 60_000);
+    const calls = [
+      kv.get('key'),
+      kv.increment('n', 60_000),
+      kv.ping(),
+      kv.subscribe('a', (message) => heard.push(message)),
+    ];
+    // All is sent; then nothing is read for longer than a command may take.
+    await setImmediate();
+    holdEventLoop(1_300);
+    expect((await Promise.all(calls)).slice(0, 2)).toEqual(['value', 1]);
+    await kv.publish('a', 'subscribed');
+    await until(() => heard.length > 0);
+  });
+
+  test('a command that is not answered is given up after its time', async () => {
     const proxy = await startProxy(url);
     onTestFinished(() => proxy.close());
-    proxy.cut();
-    const kv = open(proxy.url);
-    await expect(kv.ping()).rejects.toThrow(/key-value store does not answer: .+/);
-    proxy.restore();
-    await until(
-      () =>
-        kv.ping().then(
-          () => true,
-          () => false,
-        ),
-      20_000,
+    const kv = open(proxy.url, randomUUID(), 300);
+    await until(() =>
+      kv.ping().then(
+        () => true,
+        () => false,
+      ),
     );
+    proxy.swallow();
+    const begun = performance.now();
+    await expect(kv.get('key')).rejects.toThrow('The key-value store does not answer: Command timed out');
+    expect(performance.now() - begun).toBeGreaterThan(250);
   });
+
+  test.each(['cut', 'swallow'] as const)(
+    'a server that was never there (%s) is named in the reason, and served once it comes',
+    async (how) => {
+      const proxy = await startProxy(url);
+      onTestFinished(() => proxy.close());
+      proxy[how]();
+      const kv = open(proxy.url);
+      await expect(kv.ping()).rejects.toThrow(/key-value store does not answer: .+/);
+      proxy.restore();
+      await until(
+        () =>
+          kv.ping().then(
+            () => true,
+            () => false,
+          ),
+        20_000,
+      );
+    },
+  );
 });

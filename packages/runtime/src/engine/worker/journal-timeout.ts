@@ -1,4 +1,5 @@
 import { asOutcomeUnknown, BoxError } from '../../errors.ts';
+import { startTimeout } from '../../timeout.ts';
 import type { Journal } from '../journal.ts';
 import { real } from '../real.ts';
 import { wrapJournal } from '../stores/wrap.ts';
@@ -9,18 +10,12 @@ import { wrapJournal } from '../stores/wrap.ts';
  */
 export function boundJournal(journal: Journal, limitMs: number): Journal {
   const waiting = new Set<Waiting>();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let dueAt = 0;
-  let postponed = 0;
+  let isWatched = false;
 
   // One timer for all: a timer for each call would cost more than many of the calls.
   const look = (): void => {
-    timer = undefined;
+    isWatched = false;
     const now = real.performanceNow();
-    // Something held the event loop, and timers come first: answers that are there are to be read before they are late.
-    const isHeld = now - dueAt > HELD_MS && postponed < MOST_POSTPONED;
-    postponed = isHeld ? postponed + 1 : 0;
-    if (isHeld) return watch(READING_MS);
     for (const each of waiting) {
       if (each.until > now) break;
       waiting.delete(each);
@@ -28,10 +23,9 @@ export function boundJournal(journal: Journal, limitMs: number): Journal {
     }
     if (waiting.size > 0) watch();
   };
-  const watch = (ms = Math.ceil(limitMs / 4)): void => {
-    dueAt = real.performanceNow() + ms;
-    timer = real.setTimeout(look, ms);
-    timer.unref();
+  const watch = (): void => {
+    isWatched = true;
+    startTimeout(Math.ceil(limitMs / 4), look, real);
   };
 
   return wrapJournal(
@@ -40,7 +34,7 @@ export function boundJournal(journal: Journal, limitMs: number): Journal {
       new Promise((resolve, reject) => {
         const each = { until: real.performanceNow() + limitMs, giveUp: () => reject(late(name, limitMs)) };
         waiting.add(each);
-        if (!timer) watch();
+        if (!isWatched) watch();
         const done = () => waiting.delete(each);
         call().then(
           (answer) => (done(), resolve(answer)),
@@ -51,13 +45,6 @@ export function boundJournal(journal: Journal, limitMs: number): Journal {
 }
 
 // --- internal ---
-
-/** A timer that is later than this was held up by code that ran on. */
-const HELD_MS = 50;
-/** How long answers have to be read then. */
-const READING_MS = 50;
-/** A process that does nothing but hold its event loop gets no answer either. */
-const MOST_POSTPONED = 20;
 
 interface Waiting {
   until: number;
