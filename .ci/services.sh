@@ -188,7 +188,7 @@ jit = off
 CONF
 }
 
-# After a kill -9 the old backends need a moment to let go, so a failed start is tried again.
+# After a kill -9 the old backends need a moment to end, so a failed start is tried again. One that was given up may have gone on.
 launch_postgres() {
   for attempt in 1 2 3 4 5 6 7 8 9 10; do
     clear_stale_pid
@@ -197,6 +197,7 @@ launch_postgres() {
       fail "Port $pg_port is in use. Stop the other process, or set CI_PG_PORT."
     fi
     sleep 1
+    postgres_answers && return
   done
   tail -n 20 "$root$pg_data/server.log" >&2
   fail "PostgreSQL did not start after $attempt attempts."
