@@ -113,7 +113,7 @@ export const base = defineConfig({
     // A module is transformed again once it, the config or the lockfile has changed: some tests at a desk begin in half of the time.
     experimental: { fsModuleCache: true },
     globalSetup: ['scripts/_scratch.mjs'],
-    setupFiles: ['scripts/_waits.mjs'],
+    setupFiles: ['scripts/_waits.mjs', 'scripts/_polling.mjs'],
   },
 });
 

@@ -249,8 +249,8 @@ describe('svc login', () => {
       await logInWith([...argv], { env: { ...env, [name]: '1' }, ...seat });
     await logInWith(['login'], { env });
     const code = await logInWith(['login'], { env, ...seat });
-    await vi.waitFor(() => expect(existsSync(opened)).toBe(true), 10_000);
-    expect(readFileSync(opened, 'utf8')).toBe(`${plane.url}/device?user_code=${code}\n`);
+    const address = `${plane.url}/device?user_code=${code}\n`;
+    await vi.waitFor(() => expect(readFileSync(opened, 'utf8')).toBe(address));
   });
 
   it('with --endpoint configures the control plane for what comes after', async () => {

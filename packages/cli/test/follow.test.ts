@@ -241,7 +241,7 @@ describe('a stream that is cut off', () => {
     };
     const ids: (string | undefined)[] = [];
     const read = async () => {
-      const patience = { awayMs: 300, silentMs: 1_000 };
+      const patience = { awayMs: 300, silentMs: 3_000 };
       for await (const { id } of followStream(connection, { method: 'GET', path: '/x' }, patience)) ids.push(id);
     };
     await expect(read()).rejects.toMatchObject({ code: 'no_deployment', message: `Nothing answers on ${box.url}.` });

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { checkScan } from '../src/check/check.ts';
 import { createScanner, scanWorkspace } from '../src/scan.ts';
 import type { Scan, ScannedWorkflow } from '../src/scan.ts';
@@ -76,6 +76,9 @@ describe('a scan', () => {
   it('sees a change that kept the size and the time of a file just written', async () => {
     const root = createWorkspace({ 'workflows/a.workflow.ts': workflow('one') });
     const scanner = createScanner({ root });
+    // However long the scan takes, it reads what has just been written.
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
     const at = new Date();
     const path = join(root, 'workflows/a.workflow.ts');
     utimesSync(path, at, at);

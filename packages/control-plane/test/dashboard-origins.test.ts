@@ -67,7 +67,7 @@ describe('the page of a box', () => {
     let address = '127.0.0.1';
     const asked = fakeLookup((name) => (name === 'box.test' ? [address] : undefined));
     const { clock, read } = await start(`http://box.test:${box.port}`);
-    expect(await read()).toContain(STORAGE);
+    await expect.poll(read).toContain(STORAGE);
     expect([box.asked(), asked()]).toStrictEqual([1, 1]);
     // The name leads to the metadata of a cloud by now: no one is asked there, and what was known stays.
     address = '169.254.169.254';

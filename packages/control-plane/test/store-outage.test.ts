@@ -57,7 +57,7 @@ describeWhen(realServers.database, 'PostgreSQL that is away', () => {
       const polled = poll(plane, code);
       // Meanwhile.
       for (const path of ['/live', '/login', '/.well-known/jwks.json']) {
-        const answer = await fetch(plane.url + path, { signal: AbortSignal.timeout(2_000) });
+        const answer = await fetch(plane.url + path, { signal: AbortSignal.timeout(5_000) });
         expect([path, answer.status]).toStrictEqual([path, 200]);
       }
       expect(await askHost(plane.url, tunnel.publicUrl)).toBe(200);

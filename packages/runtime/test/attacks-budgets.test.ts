@@ -212,7 +212,7 @@ describe('turns that wait for their client', () => {
   };
   /** Answers how to go on with it. */
   const pause = async (key: Key, threadId: string): Promise<object> => {
-    const messages = [{ id: 'm', role: 'user', content: 'tool:refund {}; delay:700; say:Done.' }];
+    const messages = [{ id: 'm', role: 'user', content: 'tool:refund {}; delay:2000; say:Done.' }];
     const { text } = await agui(key, threadId, { messages });
     const interruptId = /"interrupts":\[\{"id":"([^"]+)"/.exec(text)?.[1] ?? '';
     return { resume: [{ interruptId, status: 'resolved', payload: { decision: 'approve' } }] };
@@ -230,7 +230,8 @@ describe('turns that wait for their client', () => {
     expect(goingOn.size).toBe(1);
     // They wait on, and go on one by one.
     for (const [n, thread] of threads.entries())
-      if (!goingOn.has(n)) await until(async () => (await agui(key, thread, answers[n] as object)).status === 200);
+      if (!goingOn.has(n))
+        await until(async () => (await agui(key, thread, answers[n] as object)).status === 200, 30_000);
   });
 
   test('do not go on once its budget is used up', async () => {

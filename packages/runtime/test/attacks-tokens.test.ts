@@ -208,8 +208,8 @@ const OVERDONE: Record<string, object | string> = {
   'for 1,001 workflows': { workflows: Array.from({ length: 1_001 }, (_, n) => `w${n}`) },
   'for more than one audience': { aud: ['a', 'b'] },
   'that is not good yet': { nbf: Math.floor(Date.now() / 1_000) + 600 },
-  'that begins later': { iat: Math.floor(Date.now() / 1_000) + 120, exp: Math.floor(Date.now() / 1_000) + 600 },
-  'for longer than an hour': { exp: Math.floor(Date.now() / 1_000) + 3_700 },
+  'that begins later': { iat: Math.floor(Date.now() / 1_000) + 3_000, exp: Math.floor(Date.now() / 1_000) + 6_000 },
+  'for longer than an hour': { exp: Math.floor(Date.now() / 1_000) + 7_300 },
   'for longer than an hour, by its past': {
     iat: Math.floor(Date.now() / 1_000) - 3_500,
     exp: Math.floor(Date.now() / 1_000) + 3_500,
@@ -300,7 +300,7 @@ describe('a key whose tokens are out', () => {
 
   test('that ends lets none of them live longer', async () => {
     const now = Date.now();
-    const soon = await makeKey({ expiresAt: new Date(now + 1_500).toISOString() });
+    const soon = await makeKey({ expiresAt: new Date(now + 3_000).toISOString() });
     const token = await signUserToken(soon, { sub: 'ada', expiresIn: 3_600 });
     expect([202, 401]).toContain(await statusOf(token));
     await untilRefused(token);

@@ -331,7 +331,7 @@ describeWhen(browser, 'with a Chromium', (path) => {
       'All 1 browser sessions of this box are in use. Try again later, or raise "sessions" with PUT /api/browser.',
     ]);
     await call(box, `POST /api/runs/${runId}/cancel`);
-    await until(async () => (await outputOf(box, 'tried', '/')) === 'Shop');
+    await until(async () => (await outputOf(box, 'tried', '/')) === 'Shop', 60_000);
     await until(async () => !(await chromium.pages()).includes(`${site.url}/next`));
   });
 
@@ -342,7 +342,7 @@ describeWhen(browser, 'with a Chromium', (path) => {
       'The browser session has ended: it was open for 3 s, the longest a session may be.',
     ]);
     // The next has as long, which on a slow machine may be too short for a page.
-    await until(async () => (await outputOf(box, 'tried', '/')) === 'Shop');
+    await until(async () => (await outputOf(box, 'tried', '/')) === 'Shop', 60_000);
   });
 
   test('a page more than a session may have is closed again', async () => {

@@ -180,12 +180,13 @@ describe('a cancel of the parent', () => {
     await untilStatus(box, queued, 'waiting');
     for (const runId of [grandparent, queued])
       expect((await call(box, `POST /api/runs/${runId}/cancel`)).status).toBe(200);
-    expect(await getRun(box, String(child.runId))).toMatchObject({
+    expect(await finish(box, String(child.runId))).toMatchObject({
       status: 'cancelled',
       error: { code: 'run_cancelled' },
     });
-    const { items } = (await call<{ items: Row[] }>(box, 'GET /api/runs?status=waiting')).body;
-    expect(items.map(({ name }) => name)).toEqual(['one']);
+    const listWaiting = async () =>
+      (await call<{ items: Row[] }>(box, 'GET /api/runs?status=waiting')).body.items.map(({ name }) => name);
+    await expect.poll(listWaiting).toEqual(['one']);
     expect((await call<{ items: Row[] }>(box, 'GET /api/workflows/one/queue')).body.items).toEqual([]);
   });
 });

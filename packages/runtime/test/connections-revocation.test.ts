@@ -230,7 +230,7 @@ describe('a connection that is deleted', () => {
     const box = await open();
     oauth.ways.expiresIn = 30;
     const id = await connect(box, there());
-    oauth.ways.delayMs = 1_000;
+    oauth.ways.delayMs = 3_000;
     const runId = await startWorkflow(box, 'ask', { id });
     await until(() => oauth.waiting > 0);
     await remove(box, id);
@@ -244,7 +244,7 @@ describe('a connection that is deleted', () => {
     const box = await open();
     const id = await declare(box, there());
     const { body } = await call<{ url: string }>(box, `POST /api/connections/${id}/authorize`, {});
-    oauth.ways.delayMs = 1_000;
+    oauth.ways.delayMs = 3_000;
     const coming = come(box, body.url);
     await until(() => oauth.waiting > 0);
     expect((await remove(box, id)).state).toBe('none');

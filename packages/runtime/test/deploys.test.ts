@@ -18,7 +18,7 @@ const inputSchema = z.object({ order: z.string() });
 
 type Wait = () => Promise<unknown>;
 const WAITS: Record<string, Wait> = {
-  sleep: () => sleep(500),
+  sleep: () => sleep(1_500),
   hook: async () => createHook({ token: 'deploys' }),
 };
 

@@ -126,7 +126,7 @@ describe('a start with a time', () => {
 
   test('begins when it has come', async () => {
     const box = await boxes.open({ workflows: { echo: { run: echo } } });
-    const { body } = await start(box, 'echo', { n: 1 }, { 'x-svc-at': new Date(Date.now() + 300).toISOString() });
+    const { body } = await start(box, 'echo', { n: 1 }, { 'x-svc-at': new Date(Date.now() + 3_000).toISOString() });
     expect(body.status).toBe('queued');
     const run = await promoted(box, body.triggerId);
     expect(await finish(box, String(run.runId))).toMatchObject({ status: 'completed', output: { n: 1 } });
@@ -223,7 +223,7 @@ describe('an id of its own', () => {
     const child = async (input: unknown) => input;
     markWorkflow(child, 'child');
     const parent = async () => {
-      const run = await startFrom(child, [{ n: 1 }], { id: 'c', delay: 50 });
+      const run = await startFrom(child, [{ n: 1 }], { id: 'c', delay: 2_000 });
       const found = await findRun(child, 'c');
       const other = await svc.workflows.start('child', { n: 2 }, { id: 'c', onConflict: 'join' });
       return [await run.returnValue, found?.runId === run.runId, other.status];
@@ -250,7 +250,7 @@ describe('rates', () => {
   });
 
   test('a throttle lets them begin one after the other', async () => {
-    const box = await boxes.open({ workflows: { mail: { run: echo, throttle: { limit: 1, period: '300ms' } } } });
+    const box = await boxes.open({ workflows: { mail: { run: echo, throttle: { limit: 1, period: '3s' } } } });
     await startWorkflow(box, 'mail', {});
     const { body } = await start(box, 'mail', {});
     expect((await why(box, body.triggerId)).summary).toMatch(
@@ -260,7 +260,7 @@ describe('rates', () => {
   });
 
   test('a debounce makes one run of many starts, with the last input', async () => {
-    const box = await boxes.open({ workflows: { index: { run: echo, debounce: { period: '300ms' } } } });
+    const box = await boxes.open({ workflows: { index: { run: echo, debounce: { period: '3s' } } } });
     const answers = [];
     for (const n of [1, 2, 3]) answers.push((await start(box, 'index', { n })).body);
     expect(new Set(answers.map(({ triggerId }) => triggerId)).size).toBe(1);

@@ -141,6 +141,7 @@ describe('a hook', () => {
     const box = await open();
     const { runId } = await park(box, 'hook');
     await call(box, `POST /api/runs/${runId}/cancel`);
+    await finish(box, runId);
     expect(await resume(box, 'order-1', 1)).toMatchObject({ status: 409, body: { code: 'hook_closed' } });
     const again = await park(box, 'hook');
     expect((await resume(box, 'order-1', 2)).body.runId).toBe(again.runId);

@@ -141,25 +141,27 @@ describe('an identity token', () => {
 
   test('closes the chat of a workflow it opened when it is over; the run goes on', async () => {
     const talk = { mode: 'chat', run: async () => requestApproval({ title: 'Go?' }) };
-    const options = { host: 'image', strategy: plane.strategy({ log }) } as const;
+    // As the box sees it, no time passes until the chat is open.
+    const now = Date.now();
+    const at = Math.floor(now / 1_000);
+    const options = { host: 'image', strategy: plane.strategy({ log, now: () => now }) } as const;
     const box = await boxes.open({ workflows: { talk }, options });
-    const headers = as(await plane.mint('member', { claims: { iat: seconds() - 320, exp: seconds() - 28 } }));
+    const headers = as(await plane.mint('member', { claims: { iat: at - 320, exp: at - 28 } }));
     const response = await box.request('/api/workflows/talk/chat', json({}, { headers }));
     expect(response.status).toBe(200);
     expect(await response.text()).toMatch(/event: auth_expired\ndata: \{\}\n\n$/);
-    const { body } = await call<{ items: { status: string }[] }>(
-      box,
-      'GET /api/runs',
-      undefined,
-      as(await plane.mint('viewer')),
-    );
-    expect(body.items.map(({ status }) => status)).toEqual(['waiting']);
+    const viewer = as(await plane.mint('viewer'));
+    const list = async () =>
+      (await call<{ items: { status: string }[] }>(box, 'GET /api/runs', undefined, viewer)).body.items;
+    await expect.poll(async () => (await list()).map(({ status }) => status)).toEqual(['waiting']);
   });
 
   test('closes the event stream it opened when it is over', async () => {
-    const box = await openBox();
-    // The 30 s of skew are its own too: one that has 29.5 s of them behind it.
-    const claims = { iat: seconds() - 320, exp: seconds() - 28 };
+    const now = Date.now();
+    const box = await openBox(() => now);
+    const at = Math.floor(now / 1_000);
+    // The 30 s of skew are its own too: one that has 28 s of them behind it.
+    const claims = { iat: at - 320, exp: at - 28 };
     const response = await box.request('/api/events', { headers: as(await plane.mint('viewer', { claims })) });
     expect(response.status).toBe(200);
     expect(await response.text()).toMatch(/event: auth_expired\ndata: \{\}\n\n$/);

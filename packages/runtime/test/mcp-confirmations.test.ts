@@ -210,7 +210,7 @@ describe('what a caller has started over MCP', () => {
       // What is started elsewhere asks nothing.
       one: { serial: true, run: async ({ via }: Json) => (via === 'http' ? createHook() : ask()) },
       slow: { throttle: { limit: 1, period: '1s' }, run: async ({ via }: Json) => (via === 'http' ? null : ask()) },
-      burst: { debounce: { period: '200ms' }, run: ask },
+      burst: { debounce: { period: '3s' }, run: ask },
       renewed: { run: async (input: { again?: boolean }) => (input.again ? ask() : continueAsNew({ again: true })) },
       leaves: { run: async () => svc.workflows.start('refund', {}) },
       outer: { run: async () => svc.workflows.startAndWait('refund', {}) },

@@ -335,7 +335,7 @@ function describeMemory(options: Partial<BoxOptions>): void {
       await old.remembered(1 + said);
       return asked('test/words', cat) > 0;
     }, 15_000);
-    await until(() => asked('test/other', cat) === said, 5_000);
+    await until(() => asked('test/other', cat) === said, 15_000);
     // However often both look again.
     for (const n of [1, 2, 3, 4]) {
       await old.say(old.ada, `bird ${n}`, `My bird has the number ${n}.; say:Noted.`);

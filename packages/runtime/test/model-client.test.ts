@@ -374,7 +374,7 @@ describe('a call', () => {
   test('that takes longer than its time is ended at the provider too, before and after the first byte', async () => {
     for (const first of ['', frame(delta({ content: 'a' }))]) {
       const provider = await startProvider((response) => first && sse(response).write(first));
-      const { reply } = call(provider.url, { timeout: 300 });
+      const { reply } = call(provider.url, { timeout: 1_500 });
       await expect(reply).rejects.toMatchObject({ status: 504, code: 'model_timeout' });
       await until(() => provider.open() === 0);
       expect(provider.served()).toBe(1);

@@ -109,7 +109,7 @@ describeOnBoth(boxes, 'an event', (open) => {
   test('reaches those whose match it has, and a wait ends by itself', async () => {
     const box = await open(PROGRAM);
     const mine = await waiting(box, { match: { order: { id: 7 } } });
-    const other = await waiting(box, { match: { order: { id: 8 } }, timeout: '1s' });
+    const other = await startWorkflow(box, 'waiter', { match: { order: { id: 8 } }, timeout: '1s' });
     await send(box, 'order.paid', { n: 1, order: { id: 7, total: 3 } });
     expect((await finish(box, mine)).output).toMatchObject({ payload: { order: { id: 7 } } });
     expect((await finish(box, other)).output).toBe('timed out');

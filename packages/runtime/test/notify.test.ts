@@ -224,16 +224,16 @@ test('a receiver that refuses is tried again under the same id, and a slow one h
   const box = await open(
     [to(flaky.url, { name: 'flaky' }), to(silent.url, { name: 'silent' })],
     {},
-    { ...FAST, timeoutMs: 500 },
+    { ...FAST, timeoutMs: 2_000 },
   );
   const { runId } = await runWorkflow(box, 'pay');
   await until(() => flaky.got.length === 3);
   expect(new Set(flaky.ids()).size).toBe(1);
   await until(async () => (await deliveriesOf(box, '?state=delivered')).length === 1);
   expect(await deliveriesOf(box, '?receiver=flaky')).toMatchObject([{ attempts: 3, lastError: null, runId }]);
-  await until(async () => (await deliveriesOf(box, '?receiver=silent&state=failed')).length === 1, 20_000);
+  await until(async () => (await deliveriesOf(box, '?receiver=silent&state=failed')).length === 1, 40_000);
   expect(await deliveriesOf(box, '?receiver=silent')).toMatchObject([
-    { attempts: 5, lastError: 'It did not answer within 500 ms.' },
+    { attempts: 5, lastError: 'It did not answer within 2000 ms.' },
   ]);
 });
 

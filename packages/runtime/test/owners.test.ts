@@ -51,7 +51,7 @@ const PROGRAM: TestBoxOptions = {
       run: async () => createHook(),
     },
     latest: { serial: { onConflict: 'replace' }, run: async () => createHook() },
-    burst: { debounce: { period: '1s', timeout: '3s' }, run: async (input: unknown) => input },
+    burst: { debounce: { period: '3s', timeout: '9s' }, run: async (input: unknown) => input },
     echo: { run: async (input: unknown) => input },
     /** Starts another, and answers the outcome of that. */
     starts: {

@@ -67,11 +67,11 @@ async function upload(
   return { status: response.status, body: (await response.json()) as Uploaded };
 }
 
-async function untilReady(id: string): Promise<void> {
+async function untilReady(id: string, timeoutMs?: number): Promise<void> {
   await until(async () => {
     const { body } = await call<{ state: string }>(box, `GET ${PATH}/${encodeURIComponent(id)}`);
     return body.state === 'ready';
-  });
+  }, timeoutMs);
 }
 
 test('a PDF that is uploaded is found, with the page it says so on', async () => {
@@ -155,7 +155,7 @@ test('a large file is read while the box answers others', async () => {
   }
   expect(state.asked).toBeGreaterThan(20);
   expect((await uploading).body).toMatchObject({ id: 'book.pdf', pages: 300 });
-  await untilReady('book.pdf');
+  await untilReady('book.pdf', 60_000);
   const { body } = await call<{ items: { place: { page: number } }[] }>(box, 'POST /api/rag/collections/files/search', {
     query: '"The end of page 200."',
     mode: 'text',

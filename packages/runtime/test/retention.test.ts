@@ -131,7 +131,7 @@ describeOnBoth(boxes, 'a run that has ended long enough ago', (openBox) => {
     await resume(-1);
     const { endedAt } = await finish(box, old);
     // They end later, and most of the time is left to see them in.
-    await until(() => Date.now() - Date.parse(endedAt as string) > 2_000);
+    await until(() => Date.now() - Date.parse(endedAt as string) > 5_000);
     await Promise.all(others.map(resume));
     await until(async () => (await statusOf(box, `/api/runs/${old}`)) === 404);
     expect((await statusesOf(box, runs)).filter((status) => status === 'completed').length).toBeGreaterThan(100);

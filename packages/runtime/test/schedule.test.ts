@@ -335,18 +335,19 @@ describeWhen(bothServers, 'a thousand timers that are due at once, on Postgres',
 async function expectAllFire(openBox: (workflows: Record<string, TestWorkflow>) => Promise<TestBox>): Promise<void> {
   const COUNT = 1_000;
   const fired: string[] = [];
-  const dueAt = Date.now() + 4_000;
+  let dueAt = 0;
   const arm = async (names: string[]) => {
     const at = new Date(dueAt);
     await Promise.all(names.map((id) => svc.workflows.schedule('report', { to: id }, { id, at })));
   };
   const note = async ({ to }: { to: string }) => void fired.push(to);
   const box = await openBox({ report: { ...report, run: note }, arm: { run: toStep('arm', arm) } });
+  dueAt = Date.now() + 4_000;
   await runWorkflow(box, 'arm', ['t1000']);
   await call(box, 'PATCH /api/recurring-jobs/report@t1000', { isPaused: true });
   const names = Array.from({ length: COUNT }, (_, n) => `t${n}`);
   expect(await runWorkflow(box, 'arm', names)).toMatchObject({ status: 'completed' });
-  await until(() => fired.length >= COUNT, Math.max(0, dueAt - Date.now()) + 10_000);
+  await until(() => fired.length >= COUNT, 60_000);
   // Later looks find none.
   await box.engine.tick();
   await box.engine.tick();

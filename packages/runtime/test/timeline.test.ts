@@ -46,7 +46,7 @@ const plain = toStep('plain', () => 1);
 const last = toStep('last', () => 1);
 let isOpen = false;
 const again = toStep('again', () => {
-  if (!isOpen) throw Object.assign(new Error('Not yet.'), { name: 'RetryableError', retryAfter: 300 });
+  if (!isOpen) throw Object.assign(new Error('Not yet.'), { name: 'RetryableError', retryAfter: 2_000 });
   return 1;
 });
 

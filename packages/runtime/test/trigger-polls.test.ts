@@ -287,7 +287,7 @@ function suite(database: () => Drizzle): void {
       ],
       ['leads round and round', { status: 302, headers: { location: '/issues' } }, 'connection_failed'],
     ] as const)('because it %s', async (_, ways, code) => {
-      const box = await open({ pollItems: 20, pollBytes: 5_000, pollTimeoutMs: 300 });
+      const box = await open({ pollItems: 20, pollBytes: 5_000, pollTimeoutMs: 'held' in ways ? 300 : 30_000 });
       Object.assign(feed.ways, ways);
       const { id } = await make(box, { poll: { items: 'body', from: 'all' } });
       const { deliveries, polling, state } = await polled(box, id, 1);

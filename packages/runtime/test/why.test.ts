@@ -164,6 +164,7 @@ describe('why a start waits', () => {
     await untilStatus(box, holder, 'waiting');
     const { triggerId } = (await call(box, 'POST /api/workflows/order/start', {})).body;
     await call(box, `POST /api/runs/${holder}/cancel`, {});
+    await finish(box, holder);
     const why = await explain(box, String(triggerId));
     expect(why).toMatchObject({ triggerId, queuedBehind: null });
     expect(why.runId).not.toBe(holder);
@@ -294,6 +295,7 @@ describe('why a run does not go on', () => {
     const box = await boxes.open({ workflows: { work: { run: async () => createHook() } } });
     const { runId } = await explainIn(box, 'work', 'waiting');
     await call(box, `POST /api/runs/${runId}/cancel`, {});
+    await finish(box, String(runId));
     const why = await explain(box, runId ?? '');
     expect(codes(why)).toEqual(['cancelled']);
     expect(why.summary).toMatch(/^The run was cancelled at [\d-]+T[\d:.]+Z by "owner"\.$/);

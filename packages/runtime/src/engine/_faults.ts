@@ -1,6 +1,7 @@
 import { createLog } from '../log.ts';
 import { outputOf, runOf, step, until } from './_setup.ts';
 import type { Code } from './_setup.ts';
+import { createStoreClock } from './clock.ts';
 import { createEngine } from './engine.ts';
 import type { Engine, StartRequest } from './engine.ts';
 import type { Body } from './body.ts';
@@ -65,6 +66,8 @@ export async function openWorld(
     log: createLog({ level: 'silent', write: () => {} }),
     owner,
     exclusive: journal.adapter === 'sqlite',
+    // Read once, and not within the time that a call of the journal may take here.
+    clock: await createStoreClock(journal),
     resolve,
     // What the scenarios need of it.
     ambient: {

@@ -22,13 +22,13 @@ describe('an approval', () => {
     const [hook] = await listHooks(opened.journal, runId);
     const event = { decision: 'approve', by: 'ada', note: 'fine', input: null, timedOut: false };
     await opened.engine.resumeHook(hook?.token ?? '', event);
-    expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual({ approved: true, ...event });
+    expect(outputOf(await opened.engine.wait(runId, 20_000))).toEqual({ approved: true, ...event });
   });
 
   test('is decided by its fallback when the time is up, and a later decision says so', async () => {
     const opened = await bench(newJournalPath(), code);
     const { runId } = await opened.start('ask', '60ms');
-    const row = await opened.engine.wait(runId, 5_000);
+    const row = await opened.engine.wait(runId, 20_000);
     expect(outputOf(row)).toMatchObject({ approved: false, decision: 'reject', by: null, timedOut: true });
     const [hook] = await listHooks(opened.journal, runId);
     expect((await opened.engine.resumeHook(hook?.token ?? '', {}))?.outcome).not.toBe('resumed');
@@ -37,10 +37,10 @@ describe('an approval', () => {
   test('that times out while no box runs is decided after the restart', async () => {
     const path = newJournalPath();
     const first = await bench(path, code);
-    const { runId } = await first.start('ask', '80ms');
+    const { runId } = await first.start('ask', '1s');
     await waiting(first, runId);
     await first.kill();
     const second = await bench(path, code);
-    expect(outputOf(await second.engine.wait(runId, 5_000))).toMatchObject({ timedOut: true });
+    expect(outputOf(await second.engine.wait(runId, 20_000))).toMatchObject({ timedOut: true });
   });
 });

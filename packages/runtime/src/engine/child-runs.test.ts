@@ -111,5 +111,5 @@ test('a parent that left memory is notified when the queued start it waits for i
     return run?.owner === null && run.waitingFor?.includes('wait hold') === true;
   });
   expect(await opened.engine.dequeue(queued.triggerId)).toBe(true);
-  expect(errorOf((await opened.engine.wait(parent.runId, 1_500)) as never)).toMatchObject({ code: 'child_gone' });
+  expect(errorOf((await opened.engine.wait(parent.runId, 10_000)) as never)).toMatchObject({ code: 'child_gone' });
 });

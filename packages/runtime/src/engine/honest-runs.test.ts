@@ -164,7 +164,7 @@ describeOnStores('a body that awaits the platform', (newPlace) => {
       {
         go: async () =>
           Promise.race([
-            sleep('20s'),
+            sleep('1h'),
             (async () => {
               await work();
               return save();
@@ -174,7 +174,7 @@ describeOnStores('a body that awaits the platform', (newPlace) => {
       { limits: { parkAfter: 0 } },
     );
     const { runId } = await start('go');
-    await until(async () => (await journal.getRun(runId))?.status === 'completed');
+    await until(async () => (await journal.getRun(runId))?.status === 'completed', 60_000);
     expect(isSaved).toBe(true);
   });
 });

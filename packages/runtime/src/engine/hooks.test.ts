@@ -27,7 +27,7 @@ describe('a hook', () => {
     await until(() => isWaiting(opened, runId));
     expect(JSON.parse((await opened.journal.getRun(runId))?.waitingFor ?? '')).toMatchObject({ type: 'hook' });
     expect((await opened.engine.resumeHook('order-1', { ok: true }))?.outcome).toBe('resumed');
-    expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual({ ok: true });
+    expect(outputOf(await opened.engine.wait(runId, 20_000))).toEqual({ ok: true });
   });
 
   test('resumed by fifty at once is resumed by one; the others get the first payload', async () => {
@@ -36,7 +36,7 @@ describe('a hook', () => {
     await until(() => isWaiting(opened, runId));
     const results = await Promise.all(Array.from({ length: 50 }, (_, n) => opened.engine.resumeHook('t', n)));
     expect(results.filter((result) => result?.outcome === 'resumed')).toHaveLength(1);
-    const output = outputOf(await opened.engine.wait(runId, 5_000));
+    const output = outputOf(await opened.engine.wait(runId, 20_000));
     for (const result of results) expect(result && 'event' in result && decode(result.event.payload)).toBe(output);
   });
 
@@ -50,7 +50,7 @@ describe('a hook', () => {
     await first.engine.resumeHook('t', 'late');
     await first.journal.close();
     const second = await bench(path, code);
-    expect(outputOf(await second.engine.wait(runId, 5_000))).toBe('late');
+    expect(outputOf(await second.engine.wait(runId, 20_000))).toBe('late');
   });
 
   test('iterated gives every resume in order, also those that came before the loop asked', async () => {
@@ -67,7 +67,7 @@ describe('a hook', () => {
     const { runId } = await opened.start('collect');
     await until(() => isWaiting(opened, runId));
     for (const n of [1, 2, 3]) await opened.engine.resumeHook('many', n);
-    expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual([1, 2, 3]);
+    expect(outputOf(await opened.engine.wait(runId, 20_000))).toEqual([1, 2, 3]);
   });
 
   test('with a token another run waits on is refused at the await', async () => {
@@ -77,7 +77,7 @@ describe('a hook', () => {
     const second = await opened.run('wait');
     expect(errorOf(second)).toMatchObject({ code: 'hook_token_taken' });
     await opened.engine.resumeHook('same', 1);
-    expect(outputOf(await opened.engine.wait(first.runId, 5_000))).toBe(1);
+    expect(outputOf(await opened.engine.wait(first.runId, 20_000))).toBe(1);
   });
 
   test('keeps its token over a restart when the engine drew it', async () => {
@@ -95,7 +95,7 @@ describe('a hook', () => {
     await first.kill();
     const second = await bench(path, code);
     await second.engine.resumeHook(hook?.token ?? '', 'hello');
-    expect(outputOf(await second.engine.wait(runId, 5_000))).toEqual([hook?.token, 'hello']);
+    expect(outputOf(await second.engine.wait(runId, 20_000))).toEqual([hook?.token, 'hello']);
   });
 
   test('leaves memory when nothing comes, and is taken up again by its resume', async () => {
@@ -107,7 +107,7 @@ describe('a hook', () => {
     const { runId } = await opened.start('wait');
     await until(async () => (await opened.journal.getRun(runId))?.owner === null);
     await opened.engine.resumeHook('t', 'back');
-    expect(outputOf(await opened.engine.wait(runId, 5_000))).toBe('back');
+    expect(outputOf(await opened.engine.wait(runId, 20_000))).toBe('back');
   });
 });
 
@@ -182,7 +182,8 @@ describeOnStores('a hook token used again in a run', (newPlace) => {
 
   test('keeps what has come in and was not taken for the hook that follows', async () => {
     const place = newPlace();
-    const gate = step('gate', () => new Promise((resolve) => setTimeout(resolve, 40)));
+    let isSent = false;
+    const gate = step('gate', () => until(() => isSent));
     const opened = await bench(place, {
       go: async () => {
         const got: unknown[] = [];
@@ -199,6 +200,7 @@ describeOnStores('a hook token used again in a run', (newPlace) => {
     const { runId } = await opened.start('go');
     await until(async () => (await resume(opened, 'many', 1)) === 'resumed');
     for (const n of [2, 3, 4]) expect(await resume(opened, 'many', n)).toBe('resumed');
+    isSent = true;
     expect(outputOf(await opened.engine.wait(runId, 10_000))).toEqual([1, 2, 3, 4]);
   });
 });
@@ -286,7 +288,7 @@ describeOnStores('a hook that is resumed before it is awaited', (newPlace) => {
     const { runId } = await opened.start('go');
     await until(async () => (await resume(opened, 'early', 'word')) === 'resumed');
     await until(async () => (await resume(opened, 'of-child', 'end')) === 'resumed');
-    expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual(['end', 'word']);
+    expect(outputOf(await opened.engine.wait(runId, 20_000))).toEqual(['end', 'word']);
   });
 
   test('has the resume that its token was given after the last one was taken', async () => {
@@ -304,7 +306,7 @@ describeOnStores('a hook that is resumed before it is awaited', (newPlace) => {
     await until(async () => (await resume(opened, 'again', 2)) === 'resumed');
     await until(async () => (await resume(opened, 'again', 3)) === 'resumed');
     await until(async () => (await resume(opened, 'of-child', 'end')) === 'resumed');
-    expect(outputOf(await opened.engine.wait(runId, 5_000))).toEqual([1, 2, 3]);
+    expect(outputOf(await opened.engine.wait(runId, 20_000))).toEqual([1, 2, 3]);
   });
 });
 

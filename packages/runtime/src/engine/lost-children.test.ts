@@ -42,7 +42,7 @@ describeOnStores('a retry of a run that was ended with its children', (newPlace)
 
   test('restarts one that its timeout took along', async () => {
     const opened = await bench(newPlace(), code);
-    const { runId } = runOf(await opened.create('go', null, { timeoutMs: 300 }));
+    const { runId } = runOf(await opened.create('go', null, { timeoutMs: 1_500 }));
     const timedOut = await opened.engine.wait(runId, 10_000);
     expect(errorOf(timedOut)).toMatchObject({ code: 'run_timeout' });
     // The retry has the time of the run before.

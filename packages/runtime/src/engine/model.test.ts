@@ -144,7 +144,7 @@ test(
       ...(path === undefined ? {} : { path }),
     });
   },
-  Math.max(60_000, Number(runs) * 2_000),
+  Math.max(240_000, Number(runs) * 6_000),
 );
 
 test.each(KNOWN.map((sequence) => [sequence.join(', '), sequence] as const))('%s', (_title, sequence) =>

@@ -158,7 +158,7 @@ describeOnStores('a step that is not awaited', (newPlace) => {
   test('that lost a race does not hold up the end of its run', async () => {
     let isOver = false;
     const slow = step('slow', async () => {
-      await new Promise((resolve) => setTimeout(resolve, 5_000).unref());
+      await new Promise((resolve) => setTimeout(resolve, 60_000).unref());
       isOver = true;
     });
     const { run } = await bench(newPlace(), {

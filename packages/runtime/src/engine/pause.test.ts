@@ -40,7 +40,7 @@ describeOnStores('a paused run', (newPlace) => {
     const note = step('note', (value: unknown) => void did.push(value));
     const code = {
       both: async () => {
-        const waits = [createHook({ token: 'door' }).then(note), sleep(50).then(() => note('slept'))];
+        const waits = [createHook({ token: 'door' }).then(note), sleep(1_000).then(() => note('slept'))];
         await Promise.all(waits);
       },
     };
@@ -53,7 +53,9 @@ describeOnStores('a paused run', (newPlace) => {
     await bench.engine.resumeHook('door', 'came in');
     await bench.kill();
     const again = await openBench(place, code, name);
-    await until(async () => (await again.journal.now()) > ((await again.journal.getRun(runId))?.createdAt ?? 0) + 200);
+    await until(
+      async () => (await again.journal.now()) > ((await again.journal.getRun(runId))?.createdAt ?? 0) + 1_200,
+    );
     await again.engine.tick();
     expect(did).toStrictEqual([]);
     expect(await again.engine.nextDue()).toBeUndefined();

@@ -39,7 +39,7 @@ describeOnStores('a run with a timeout', (newPlace) => {
   test('ends at once where it has no time to clean up, with the runs below it, and notifies its parent', async () => {
     const code = { child: () => sleep('1h'), go: () => startWorkflowAndWait('child', null) };
     const opened = await bench(newPlace(), code);
-    const runId = await start(opened, 200);
+    const runId = await start(opened, 1_500);
     const row = await opened.engine.wait(runId, 10_000);
     const [child] = await opened.journal.listRuns({ parentRunId: runId }, { limit: 10 });
     expect([row?.status, child?.status]).toEqual(['failed', 'cancelled']);
@@ -74,12 +74,12 @@ describeOnStores('a run with a timeout', (newPlace) => {
       await continueAsNew(n + 1);
     };
     const opened = await bench(newPlace(), { go });
-    const runId = await start(opened, 300, 0);
+    const runId = await start(opened, 1_500, 0);
     const row = await opened.engine.wait(runId, 10_000);
     expect(row?.runId).not.toBe(runId);
     expect([row?.status, (errorOf(row) as { code?: string }).code]).toEqual(['failed', 'run_timeout']);
     const first = await opened.journal.getRun(runId);
-    expect([row?.deadline, row?.timeoutMs]).toEqual([first?.deadline, 300]);
+    expect([row?.deadline, row?.timeoutMs]).toEqual([first?.deadline, 1_500]);
   });
 
   test('has all of it again when it is retried', async () => {

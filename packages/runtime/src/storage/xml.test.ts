@@ -22,7 +22,7 @@ test.each([
   } catch {
     // Either will do.
   }
-  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(performance.now() - start).toBeLessThan(20_000);
 });
 
 test('a page of 1,000 keys is read, with the longest there may be', () => {

@@ -35,7 +35,7 @@ const busy = () => performance.now();
 test('a held event loop is reported with what was under way, once in ten seconds', async () => {
   const { stalls, reports, watch: watching } = open(busy);
   const start = Date.now();
-  await hold(600);
+  await hold(350);
   const large = () => stalls.filter(({ ms }) => ms >= 250);
   await until(() => large().length > 0);
   watching.answered({ method: 'POST', route: '/a', start, end: Date.now() });
@@ -47,7 +47,7 @@ test('a held event loop is reported with what was under way, once in ten seconds
   expect(reports).toEqual([{ ms: expect.any(Number), cause: 'code', steps, requests: ['POST /a'], unreported: 0 }]);
   expect(reports[0]?.ms).toBeGreaterThanOrEqual(250);
   const before = large().length;
-  await hold(600);
+  await hold(350);
   await until(() => large().length > before);
   await rest(700);
   expect(reports).toHaveLength(1);

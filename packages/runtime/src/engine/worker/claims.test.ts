@@ -69,7 +69,7 @@ describeOnStores('a run that is resumed while its process takes it up', (newPlac
     await new Promise((resolve) => setTimeout(resolve, 100));
     go.pass();
     await resumed;
-    expect(outputOf(await second.engine.wait(runId, 5_000))).toEqual([1, 2]);
+    expect(outputOf(await second.engine.wait(runId, 20_000))).toEqual([1, 2]);
     expect(lives).toEqual(['first', 'second']);
     expect((await second.journal.getRun(runId))?.epoch).toBe(2);
   });
@@ -93,7 +93,7 @@ describeOnStores('a run that is resumed while its process takes it up', (newPlac
     const second = await bench(crossed, listening(lives, 'second'));
     await second.engine.resumeHook('messages', 1);
     await second.engine.resumeHook('messages', 2);
-    expect(outputOf(await second.engine.wait(runId, 5_000))).toEqual([1, 2]);
+    expect(outputOf(await second.engine.wait(runId, 20_000))).toEqual([1, 2]);
     expect(lives).toEqual(['first', 'second']);
   });
 
@@ -115,7 +115,7 @@ describeOnStores('a run that is resumed while its process takes it up', (newPlac
     await second.engine.resumeHook('messages', 2);
     await new Promise((resolve) => setTimeout(resolve, 100));
     go.pass();
-    expect(outputOf(await second.engine.wait(runId, 5_000))).toEqual([1, 2]);
+    expect(outputOf(await second.engine.wait(runId, 20_000))).toEqual([1, 2]);
     expect(lives).toEqual(['first', 'second']);
   });
 
@@ -145,7 +145,7 @@ describeOnStores('a run that is resumed while its process takes it up', (newPlac
     await Promise.all(resumed);
     go.pass();
     await sweeping;
-    expect(outputOf(await second.engine.wait(runId, 5_000))).toEqual([1, 2]);
+    expect(outputOf(await second.engine.wait(runId, 20_000))).toEqual([1, 2]);
     expect(lives).toEqual(['first', 'second']);
   });
 
@@ -179,7 +179,7 @@ describeOnStores('a run that is resumed while its process takes it up', (newPlac
     await new Promise((resolve) => setTimeout(resolve, 100));
     go.pass();
     await cancelled;
-    expect(await second.engine.wait(runId, 5_000)).toMatchObject({ status: 'cancelled' });
+    expect(await second.engine.wait(runId, 20_000)).toMatchObject({ status: 'cancelled' });
   });
 });
 

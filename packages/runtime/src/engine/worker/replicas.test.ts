@@ -5,7 +5,7 @@ import type { Code } from '../_setup.ts';
 import { CodeNotKeptError } from '../errors.ts';
 import { createHook } from '../primitives/hook.ts';
 
-const LEASE = { exclusive: false, leaseMs: 1_200, limits: { parkAfter: 50 } };
+const LEASE = { exclusive: false, leaseMs: 6_000, limits: { parkAfter: 50 } };
 
 describeOnStores('replicas of two releases on one journal', (newPlace) => {
   const open = useBenches();
@@ -78,7 +78,7 @@ describeOnStores('replicas of two releases on one journal', (newPlace) => {
     'once the last that has the code %s, the others take its runs',
     async (how) => {
       const place = newPlace();
-      const a = await open(place, old.code, old.options);
+      const a = await open(place, old.code, { ...old.options, ...(how === 'dies' ? { leaseMs: 1_200 } : {}) });
       const b = await open(place, next.code, next.options);
       const { runId } = await a.start('order', 't');
       await until(async () => (await b.journal.getRun(runId))?.owner === null);

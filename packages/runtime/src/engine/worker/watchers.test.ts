@@ -51,7 +51,7 @@ describeOnStores('those who wait for runs', (newPlace) => {
   test('without news do not look again; those written to are notified', async () => {
     const place = newPlace();
     const { place: watched, calls } = counted(place);
-    const there = await open(place, code, { exclusive: false });
+    const there = await open(place, code, { exclusive: false, limits: { parkAfter: 50 } });
     const here = await open(watched, code, { exclusive: false, pollMs: 40, sweepMs: 60_000 });
     const runs = await Promise.all(Array.from({ length: 50 }, (_, n) => there.start('room', `t${n}`)));
     await until(async () =>

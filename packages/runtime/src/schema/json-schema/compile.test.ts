@@ -170,7 +170,7 @@ describe('a schema', () => {
   ])('%s ends', (_, schema, value) => {
     const from = performance.now();
     expect(() => compileJsonSchema(schema)(value)).toThrow(RangeError);
-    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(performance.now() - from).toBeLessThan(60_000);
   });
 
   test('spends more on a number that only long division decides', () => {

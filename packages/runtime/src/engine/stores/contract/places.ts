@@ -119,7 +119,7 @@ export function describePlaces(world: World): void {
       expect(most).toBe(3);
       expect(await triggers(world.journal)).toStrictEqual([]);
       expect(await world.journal.listRuns({ status: 'completed' }, { limit: 200 })).toHaveLength(120);
-    }, 60_000);
+    });
   });
 }
 

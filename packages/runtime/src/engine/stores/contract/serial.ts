@@ -299,7 +299,7 @@ export function describeSerial(world: World): void {
         );
         expect(overtaking).toStrictEqual([]);
       }
-    }, 60_000);
+    });
   });
 }
 

@@ -71,7 +71,7 @@ export function describeTiming(world: World): void {
       });
       expect(new Set(begun).size).toBe(100);
       expect(await world.journal.listRuns({}, { limit: 200 })).toHaveLength(100);
-    }, 60_000);
+    });
   });
 
   describe('a throttle', () => {

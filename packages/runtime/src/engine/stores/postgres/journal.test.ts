@@ -358,7 +358,7 @@ function describeFaults(sql: () => SqlClient): void {
     }
     expect(deadlocks).toStrictEqual([]);
     await place.remove();
-  }, 60_000);
+  });
 
   test('a start that is large holds up no other, with a lock or a key', async () => {
     const place = createPlace(sql());
