@@ -2,6 +2,7 @@ import type { FromIsolated, IsolatedProcess } from '../isolation.ts';
 import type { Journal } from '../journal.ts';
 import type { RunRow } from '../journal/run.ts';
 import { real } from '../real.ts';
+import { startTimeout } from '../../timeout.ts';
 import { ALIVE_MS } from './assigned.ts';
 
 /** A process for suspects, and the runs it was given. */
@@ -36,8 +37,8 @@ export function openGroup(runs: readonly RunRow[], options: IsolatedGroupOptions
   const members = new Map(runs.map((run) => [run.runId, run]));
   let owner: string | undefined;
   let isEnding = false;
-  /** When it last sent something, by this process's clock. */
-  let heardAt = real.performanceNow();
+  /** Looks in a row before which nothing came from it. */
+  let silentLooks = 0;
   let idle: ReturnType<typeof setTimeout> | undefined;
 
   const take = (taken: Iterable<RunRow>): void => {
@@ -57,7 +58,9 @@ export function openGroup(runs: readonly RunRow[], options: IsolatedGroupOptions
   };
   /** A step that holds the event loop is to hold up no other run: they are divided until it is alone. */
   const look = (): void => {
-    const isStill = owner !== undefined && real.performanceNow() - heardAt > STILL_MS;
+    silentLooks += 1;
+    const isStill = owner !== undefined && silentLooks > MOST_SILENT_LOOKS;
+    watch = startTimeout(ALIVE_MS, look, real);
     if (isStill && members.size > 1) process.kill();
   };
   /** From here, so that such a step is not taken for dead. */
@@ -66,10 +69,10 @@ export function openGroup(runs: readonly RunRow[], options: IsolatedGroupOptions
   };
 
   const boot = real.setTimeout(() => process.kill(), BOOT_MS);
-  const watch = setInterval(look, ALIVE_MS);
+  let watch = startTimeout(ALIVE_MS, look, real);
   const lease = setInterval(keepLease, leaseMs / 3);
   process.onMessage((message) => {
-    heardAt = real.performanceNow();
+    silentLooks = 0;
     if (message.type === 'ready') {
       real.clearTimeout(boot);
       owner = message.owner;
@@ -78,7 +81,7 @@ export function openGroup(runs: readonly RunRow[], options: IsolatedGroupOptions
     options.onMessage(message);
   });
   process.onExit(() => {
-    clearInterval(watch);
+    watch.end();
     clearInterval(lease);
     real.clearTimeout(idle);
     real.clearTimeout(boot);
@@ -110,5 +113,5 @@ export function openGroup(runs: readonly RunRow[], options: IsolatedGroupOptions
 const IDLE_MS = 2_000;
 /** How long one may take until it can have runs. */
 const BOOT_MS = 60_000;
-/** How long the event loop of one with several runs may stand still. */
-const STILL_MS = 3 * ALIVE_MS;
+/** The event loop of one with several runs may stand still as long as these take. A standstill of this process is one of them. */
+const MOST_SILENT_LOOKS = 3;
