@@ -18,9 +18,9 @@ export async function createStoreClock(journal: Pick<Journal, 'now'>): Promise<S
     const before = real.performanceNow();
     const now = await read();
     const after = real.performanceNow();
-    // It was that time at some moment between the two. What fits is kept: a round trip that takes long says little, and half
-    // of it would be as much of a mistake.
-    ahead ??= now - (before + after) / 2;
+    // It was that time at some moment between the two. What fits is kept: a round trip that takes long says little. The first
+    // is taken for behind, not ahead: a wait may end late, and not early.
+    ahead ??= now - after;
     ahead = Math.min(Math.max(ahead, now - after), now - before);
   };
   await sync();

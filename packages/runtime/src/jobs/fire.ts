@@ -165,7 +165,9 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
     fire,
     /** `isDue`: the journal has some whose time has come. */
     async fireDue(isDue = true): Promise<void> {
-      for (const [id, until] of passed) if (until <= clock.now()) passed.delete(id);
+      const now = clock.now();
+      // Also where the store's clock was set back.
+      for (const [id, until] of passed) if (until <= now || until > now + PASS_MS) passed.delete(id);
       if (isDue) await fireAll();
       if (clock.now() < forgetAt) return;
       forgetAt = clock.now() + FORGET_EVERY_MS;

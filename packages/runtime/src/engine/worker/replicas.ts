@@ -58,7 +58,8 @@ export function createReplicas({ journal, log, owner, leaseMs, codes, now }: Rep
     },
     announce,
     async announceIfDue() {
-      if (now() - announcedAt > leaseMs / 3) return announce();
+      // The store's clock may have been set back, and the lease with it.
+      if (Math.abs(now() - announcedAt) > leaseMs / 3) return announce();
       if (elsewhere.length > 0) await look();
     },
     async hasCodeOf({ codeHash }) {

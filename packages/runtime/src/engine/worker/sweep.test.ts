@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { describeOnStores } from '../_stores.ts';
 import { step, until, useBenches } from '../_setup.ts';
 import type { Place } from '../_setup.ts';
+import type { Look } from '../journal/leases.ts';
 import { createHook } from '../primitives/hook.ts';
+import { sleep } from '../primitives/sleep.ts';
 import { wrapJournal } from '../stores/wrap.ts';
 
 /** A place whose journals count what is asked of them. */
@@ -100,5 +102,22 @@ describeOnStores('a sweep', (newPlace) => {
     const other = await bench(place, code, { exclusive: false, sweepMs: 60_000, maxLive: 0 });
     const { runId } = await other.start('go');
     expect(await engine.wait(runId, 10_000)).toMatchObject({ status: 'completed' });
+  });
+
+  test('wakes what waits in memory once the clock of the store was set ahead', async () => {
+    const inner = newPlace();
+    let aheadMs = 0;
+    const open = async () =>
+      wrapJournal(await inner.open(), async <T>(name: string, call: () => Promise<T>) => {
+        const answer = await call();
+        if (name === 'now') return (Number(answer) + aheadMs) as T;
+        return name === 'look' ? { ...answer, now: (answer as Look).now + aheadMs } : answer;
+      });
+    const never = step('never', () => new Promise(() => {}));
+    const { start, engine } = await bench({ open }, { go: async () => Promise.race([never(), sleep('10m')]) });
+    const { runId } = await start('go');
+    await until(async () => (await engine.nextDue()) !== undefined);
+    aheadMs = 11 * 60_000;
+    expect(await engine.wait(runId, 20_000)).toMatchObject({ status: 'completed' });
   });
 });

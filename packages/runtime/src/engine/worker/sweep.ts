@@ -72,7 +72,11 @@ export function createSweep(options: SweepOptions): Sweep {
   /** One statement says what there is to do; most of the time there is nothing. */
   const lookAround = async (): Promise<Look> => {
     let look: Look | undefined;
+    const [time, from] = [clock.now(), real.performanceNow()];
     await clock.sync(async () => (look = await journal.look(owner)).now);
+    // The store's clock was set, or the machine was suspended: timers in memory were set by the time before.
+    const moved = clock.now() - time - (real.performanceNow() - from);
+    if (Math.abs(moved) >= JUMP_MS) for (const execution of live.list()) execution.rearm();
     // A clock that is moved by hand needs no answer.
     return look ?? journal.look(owner);
   };
@@ -143,6 +147,9 @@ export function createSweep(options: SweepOptions): Sweep {
 
 /** Runs whose time is over that one sweep ends. */
 const OVERDUE = 100;
+
+/** A clock that was moved by less is right enough for the timers there are, in milliseconds. */
+const JUMP_MS = 1_000;
 
 /** Between two sweeps while another replica has other code, at least, in milliseconds. */
 const SHARED_MS = 250;
