@@ -166,8 +166,8 @@ export function createFiring({ schedules, clock, log, start, lookForRollout }: F
     /** `isDue`: the journal has some whose time has come. */
     async fireDue(isDue = true): Promise<void> {
       const now = clock.now();
-      // Also where the store's clock was set back.
-      for (const [id, until] of passed) if (until <= now || until > now + PASS_MS) passed.delete(id);
+      // Also where the store's clock was set back, and not only corrected.
+      for (const [id, until] of passed) if (until <= now || until > now + 2 * PASS_MS) passed.delete(id);
       if (isDue) await fireAll();
       if (clock.now() < forgetAt) return;
       forgetAt = clock.now() + FORGET_EVERY_MS;
