@@ -185,6 +185,18 @@ describe('a plan and files', () => {
     expect(results(box).slice(1).join()).not.toContain('took longer');
   });
 
+  test('are found in time, however long code of the box held its event loop meanwhile', async () => {
+    const patterns = createPatterns();
+    const search = { source: 'b', texts: ['ab'], byLine: true, most: 1, width: 2 };
+    const found = [{ text: 0, line: 0, shown: 'ab' }];
+    expect(await patterns.search({}, search)).toEqual(found);
+    const again = patterns.search({}, search);
+    await new Promise((resolve) => setImmediate(resolve));
+    const end = performance.now() + 400;
+    while (performance.now() < end);
+    expect(await again).toEqual(found);
+  });
+
   test('are searched for so long a turn, in which the box does other things', async () => {
     const patterns = createPatterns({ turnMs: 1 });
     const texts = ['a'.repeat(1_000_000)];

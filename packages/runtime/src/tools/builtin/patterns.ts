@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { real } from '../../engine/real.ts';
 import { enginePath } from '../../linear-pattern.ts';
+import { startTimeout } from '../../timeout.ts';
 
 /** A text of a list, the number of a line in it, and that line, cut. Both count from 0. */
 export interface Match {
@@ -155,14 +156,14 @@ function openThread(): Thread {
         const answered = await new Promise<{ found: Match[] } | { reason: string | undefined }>((resolve) => {
           answer = resolve;
           if (isOver) return resolve({ reason: 'The search broke off.' });
-          const timer = real.setTimeout(() => {
+          const giveUp = (): void => {
             isOver = true;
             resolve({ reason: undefined });
             void worker.terminate();
-          }, ms);
-          timer.unref();
+          };
+          const timeout = startTimeout(ms, giveUp, real);
           answer = (message) => {
-            real.clearTimeout(timer);
+            timeout.end();
             resolve(message);
           };
           // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
