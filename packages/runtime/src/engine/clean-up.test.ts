@@ -153,7 +153,7 @@ describeOnStores('a run that is cancelled', (newPlace) => {
         }
       },
     };
-    let grace = 150;
+    let grace = 2_000;
     const first = await bench(place, code, { cleanupOf: () => grace });
     const start = async (): Promise<string> => {
       const { runId } = await first.start('go');
