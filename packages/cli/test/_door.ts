@@ -46,6 +46,8 @@ export async function openDoor(): Promise<Door> {
       () => response.destroy(),
     );
   });
+  // A machine that stands still is no reason to close a connection just as it is used again.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   onTestFinished(() => {
     server.closeAllConnections();

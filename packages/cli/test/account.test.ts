@@ -231,10 +231,13 @@ describe('svc login', () => {
     const logInWith = async (argv: string[], options: CaptureOptions) => {
       let code: string | undefined;
       let decided: Promise<void> | undefined;
+      const undecided = new AbortController();
       const onStderr = (text: string) => {
-        if (code === undefined && (code = findCode(text))) decided = decide(code);
+        if (code !== undefined || !(code = findCode(text))) return;
+        decided = decide(code);
+        decided.catch(() => undecided.abort());
       };
-      const { exitCode } = await runCli(argv, { ...options, onStderr });
+      const { exitCode } = await runCli(argv, { ...options, onStderr, signal: undecided.signal });
       await decided;
       expect(exitCode).toBe(0);
       return code;
