@@ -257,8 +257,8 @@ export async function finish(box: Box, runId: string): Promise<Record<string, un
 }
 
 /** Polls until the run has the status. */
-export async function untilStatus(box: Box, runId: string, status: string): Promise<void> {
-  await until(async () => (await getRun(box, runId)).status === status);
+export async function untilStatus(box: Box, runId: string, status: string, timeoutMs?: number): Promise<void> {
+  await until(async () => (await getRun(box, runId)).status === status, timeoutMs);
 }
 
 /** Once the run is found to wait for code that is kept nowhere, as that of a `TestProgram` is, it goes on by the code there is. */

@@ -180,7 +180,7 @@ describe('an MCP server', () => {
     // What the program greets with is the id of its process.
     const program = ['-c', `GREETING=$$ exec "${process.execPath}" "${FIXTURE}"`];
     const box = await openWith({
-      math: how === 'over HTTP' ? { url: server.url, timeout: '2s' } : { command: 'sh', args: program, timeout: '2s' },
+      math: { ...(how === 'over HTTP' ? { url: server.url } : { command: 'sh', args: program }), timeout: '2s' },
     });
     await ask(box, 'tool:environment {}\nsay:Done.');
     const [before] = results(box);

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { call, finish, getRun, json, setupBoxes, startWorkflow, until, untilStatus } from './_setup.ts';
+import { call, finish, getRun, json, setupBoxes, startWorkflow, untilStatus } from './_setup.ts';
 import type { TestBox } from './_setup.ts';
 import { createBuiltWorkspace, describePlaces } from './_versions.ts';
 
@@ -277,7 +277,7 @@ export const durability = 'process';
   });
   const first = await boxes.open({ options: (await workspace.build(many('1'))).options });
   const runId = await startWorkflow(first, 'many', {});
-  await until(async () => (await getRun(first, runId)).status === 'waiting', 60_000);
+  await untilStatus(first, runId, 'waiting', 60_000);
   await first.shut();
   const { options } = await workspace.build(many('2'));
   const box = await boxes.open({ options, journalPath: first.journalPath });

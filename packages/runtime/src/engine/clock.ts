@@ -12,20 +12,19 @@ export interface StoreClock {
 }
 
 export async function createStoreClock(journal: Pick<Journal, 'now'>): Promise<StoreClock> {
-  /** How far the store's clock is ahead of the monotonic one, in milliseconds. */
-  let ahead: number | undefined;
+  /** How far the store's clock is ahead of the monotonic one, in milliseconds. From nothing it is moved up as little as fits. */
+  let ahead = -Infinity;
   const sync = async (read = () => journal.now()) => {
     const before = real.performanceNow();
     const now = await read();
     const after = real.performanceNow();
     // It was that time at some moment between the two. What fits is kept: a round trip that takes long says little. The first
     // is taken for behind, not ahead: a wait may end late, and not early.
-    ahead ??= now - after;
     ahead = Math.min(Math.max(ahead, now - after), now - before);
   };
   await sync();
   return {
     sync,
-    now: () => Math.floor((ahead ?? 0) + real.performanceNow()),
+    now: () => Math.floor(ahead + real.performanceNow()),
   };
 }

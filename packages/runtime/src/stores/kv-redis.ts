@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../log.ts';
+import { startTimeout } from '../timeout.ts';
 import { storeUnavailable } from './client.ts';
 import type { KeyValueStore } from './kv.ts';
-import { startTimeout } from '../timeout.ts';
 
 export interface RedisKvOptions {
   /** `redis://` or `rediss://` */

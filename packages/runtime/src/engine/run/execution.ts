@@ -177,7 +177,7 @@ export class Execution implements Turn {
     return this.#waits?.nextDue;
   }
 
-  /** The clock was moved by hand. */
+  /** The clock was moved: by hand, or as the store's was set. */
   rearm(): void {
     if (!this.#left) this.#waits?.arm();
   }

@@ -1,8 +1,8 @@
+import { startTimeout } from '../../timeout.ts';
 import type { FromIsolated, IsolatedProcess } from '../isolation.ts';
 import type { Journal } from '../journal.ts';
 import type { RunRow } from '../journal/run.ts';
 import { real } from '../real.ts';
-import { startTimeout } from '../../timeout.ts';
 import { ALIVE_MS } from './assigned.ts';
 
 /** A process for suspects, and the runs it was given. */
