@@ -1,24 +1,19 @@
 import { createHash } from 'node:crypto';
-import type { PGlite } from '@electric-sql/pglite';
+import { readFileSync } from 'node:fs';
+import { brotliDecompressSync } from 'node:zlib';
+import { PGlite } from '@electric-sql/pglite';
 import type { CustomTypesConfig } from 'pg';
 import { Client, Pool, types } from 'pg';
+import { getPackageFile } from '../../stores/package-file.ts';
+import { createQueries } from '../../stores/pglite-query.mjs';
 import type { QueryOptions, SqlClient } from '../../stores/sql.ts';
 
 // The thinnest clients a test of the journal needs.
 
-export function toPgliteClient(db: PGlite): SqlClient {
-  return {
-    query: async <Row>(text: string, params?: unknown[]) => (await db.query<Row>(text, params)).rows,
-    exec: async (text) => void (await db.exec(text)),
-    transaction: (work) =>
-      db.transaction((tx) =>
-        work({
-          query: async <Row>(text: string, params?: unknown[]) => (await tx.query<Row>(text, params)).rows,
-          exec: async (text) => void (await tx.exec(text)),
-        }),
-      ),
-    close: () => db.close(),
-  };
+/** The one PGlite of this process, begun from what a development box starts from: to open another takes longer than most tests. */
+export function sharePglite(): Promise<SqlClient> {
+  shared ??= openPglite();
+  return shared;
 }
 
 export function openPgClient(url: string): SqlClient {
@@ -72,6 +67,45 @@ export async function administer(url: string, text: string): Promise<void> {
 }
 
 // --- internal ---
+
+let shared: Promise<SqlClient> | undefined;
+
+/** Statements go to it as those of a box do. */
+async function openPglite(): Promise<SqlClient> {
+  const template = brotliDecompressSync(readFileSync(getPackageFile('template/pglite.tar.br')));
+  const db = await PGlite.create({ loadDataDir: new Blob([template]) });
+  const queries = createQueries(db, {});
+  let tail: Promise<unknown> = Promise.resolve();
+  /** It has one session: a statement or a transaction is alone with it. */
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = tail.then(work);
+    tail = turn.catch(() => {});
+    return turn;
+  };
+  const query = <Row>(text: string, params: unknown[] = [], { prepared }: QueryOptions = {}) =>
+    queries.run({ text, params, rowMode: 'object', prepared }) as Promise<Row[]>;
+  const exec = async (text: string): Promise<void> => {
+    await db.exec(text);
+    await queries.forget();
+  };
+  return {
+    query: (...args) => alone(() => query(...args)),
+    exec: (text) => alone(() => exec(text)),
+    transaction: (work) =>
+      alone(async () => {
+        await db.exec('begin');
+        try {
+          const result = await work({ query, exec });
+          await db.exec('commit');
+          return result;
+        } catch (error) {
+          await exec('rollback');
+          throw error;
+        }
+      }),
+    close: async () => {},
+  } as SqlClient;
+}
 
 // node-postgres leaves int8 as text; `SqlClient` promises a number.
 const NUMBERS = {

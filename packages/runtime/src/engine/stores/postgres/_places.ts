@@ -1,5 +1,7 @@
+import { onTestFinished } from 'vitest';
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { JournalPlace } from '../contract/place.ts';
+import type { Journal } from '../../journal.ts';
 import { openPostgresJournal } from './journal.ts';
 import { migratePostgres } from './migrate.ts';
 
@@ -36,6 +38,34 @@ export function createPlaces(sql: () => SqlClient): () => Promise<JournalPlace> 
       async remove() {
         await sql().exec(toEmpty(place.schema));
         idle.push(place);
+      },
+    };
+  };
+}
+
+/**
+ * Places of tests that only open them, sometimes twice. Each is emptied after its test for a later one, unless a journal of it is
+ * still open then: something may still write to it.
+ */
+export function createOpenedPlaces(sql: () => SqlClient): () => Pick<JournalPlace, 'open'> {
+  const idle: ReturnType<typeof createPlace>[] = [];
+  return () => {
+    const place = idle.pop() ?? createPlace(sql());
+    const open = new Set<Journal>();
+    onTestFinished(async () => {
+      if (open.size > 0) return;
+      await sql().exec(toEmpty(place.schema));
+      idle.push(place);
+    });
+    return {
+      async open() {
+        const journal = await place.open();
+        open.add(journal);
+        const close = async (): Promise<void> => {
+          await journal.close();
+          open.delete(journal);
+        };
+        return { ...journal, close };
       },
     };
   };

@@ -1,10 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { brotliDecompressSync } from 'node:zlib';
-import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeWhen, realServers } from '../../../../test/require.ts';
 import { createDeferred } from '../../../stores/deferred.ts';
-import { getPackageFile } from '../../../stores/package-file.ts';
 import type { QueryOptions, SqlClient } from '../../../stores/sql.ts';
 import { newRunId } from '../../ids.ts';
 import type { Journal } from '../../journal.ts';
@@ -12,7 +8,7 @@ import type { Append } from '../../journal/appends.ts';
 import type { NewHook } from '../../journal/hooks.ts';
 import type { RunRow } from '../../journal/run.ts';
 import type { NewRun } from '../../journal/starts.ts';
-import { createDatabase, openPgClient, toPgliteClient } from '../_clients.ts';
+import { createDatabase, openPgClient, sharePglite } from '../_clients.ts';
 import { describeJournal } from '../contract/journal.ts';
 import { start } from '../contract/world.ts';
 import { openPostgresJournal } from './journal.ts';
@@ -23,9 +19,8 @@ import { createPlace, createPlaces } from './_places.ts';
 describe('Postgres journal on PGlite', () => {
   let sql: SqlClient;
   beforeAll(async () => {
-    sql = toPgliteClient(await PGlite.create({ loadDataDir: readTemplate() }));
+    sql = await sharePglite();
   });
-  afterAll(() => sql.close());
   describeJournal(
     'contract',
     POSTGRES_VERSION,
@@ -112,11 +107,6 @@ describeWhen(realServers.database, 'Postgres journal on a server', (server) => {
 });
 
 // --- internal ---
-
-/** What a development box starts from: initdb would take longer than all tests here. */
-function readTemplate(): Blob {
-  return new Blob([brotliDecompressSync(readFileSync(getPackageFile('template/pglite.tar.br')))]);
-}
 
 function describeSchema(sql: () => SqlClient): void {
   test('of journals that open together one migrates, and all of them work', async () => {
