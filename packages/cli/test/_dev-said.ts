@@ -19,7 +19,12 @@ export async function bootSaying(rig: Rig, workspace: Workspace, options: Partia
     env: { ...workspace.env, MODEL_PROVIDER_BASE_URL: rig.model().url, ...options.env },
   });
   onTestFinished(() => server.close());
-  const heard = (pattern: RegExp, from = 0) =>
-    eventually(() => said.slice(from).find((line) => pattern.test(line)), SOON);
+  const heard = async (pattern: RegExp, from = 0) => {
+    try {
+      return await eventually(() => said.slice(from).find((line) => pattern.test(line)), SOON);
+    } catch {
+      throw new Error(`Not said: ${pattern}. Said:\n${said.slice(from).join('\n')}`);
+    }
+  };
   return { server, said, heard };
 }
