@@ -57,6 +57,7 @@ export const COMMAND_TESTS = [
   'packages/cli/test/e2e/*.test.ts',
   'packages/cli/test/*-transcripts.test.ts',
   ...[
+    'absurd-flags',
     'bad-input',
     'complete-shells',
     'dev-talk',
@@ -79,7 +80,30 @@ export const COMMAND_TESTS = [
   ...['openapi-linters', 'openapi-proxy'].map((name) => `packages/runtime/test/${name}.test.ts`),
 ];
 
-const OTHER_KINDS = [...LONG_TESTS, ...DEATH_TESTS, ...PAGE_TESTS, ...COMMAND_TESTS, ...GROWTH_TESTS];
+/**
+ * They try everything there is in every way: programs and texts made at random, every fault at each call, every caller at each
+ * operation, every edit at each version. What they find, others have mostly found: a sixth of what the suite would take.
+ */
+export const MATRIX_TESTS = [
+  ...['engine/faults', 'engine/programs', 'guardrails/hostile-texts'].map(
+    (name) => `packages/runtime/src/${name}.test.ts`,
+  ),
+  'packages/runtime/test/attacks-*.test.ts',
+  ...[
+    'agui-property',
+    'chat-completions-chunking',
+    'copilot-attacks',
+    'guardrail-hostile',
+    'messages-wire-chunking',
+    'odd-texts',
+    'ownership',
+    'upgrade-matrix',
+    'versions-matrix',
+    'versions-rolling',
+  ].map((name) => `packages/runtime/test/${name}.test.ts`),
+];
+
+const OTHER_KINDS = [...LONG_TESTS, ...MATRIX_TESTS, ...DEATH_TESTS, ...PAGE_TESTS, ...COMMAND_TESTS, ...GROWTH_TESTS];
 
 /** They put another module in place of one of ours, or change the process they run in: each has one to itself. */
 const ALONE = [

@@ -6,6 +6,7 @@ import {
   DEATH_TESTS,
   GROWTH_TESTS,
   LONG_TESTS,
+  MATRIX_TESTS,
   PAGE_TESTS,
   SHARED,
   WRAPPED,
@@ -24,11 +25,20 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'matrices',
+          include: MATRIX_TESTS,
+          ...SHARED,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'pages',
           include: PAGE_TESTS,
           exclude: [...configDefaults.exclude, ...LONG_TESTS],
           ...SHARED,
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -38,13 +48,13 @@ export default defineConfig({
           include: COMMAND_TESTS,
           exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...WRAPPED],
           env: { TMPDIR: SCRATCH },
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
-      { extends: true, test: { name: 'commands, wrapped', include: WRAPPED, sequence: { groupOrder: 1 } } },
-      { extends: true, test: { name: 'deaths', include: DEATH_TESTS, sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'commands, wrapped', include: WRAPPED, sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'deaths', include: DEATH_TESTS, sequence: { groupOrder: 3 } } },
       // They work all the time, and the others wait for most of theirs: CI runs them beside those.
-      { extends: true, test: { name: 'growth', include: GROWTH_TESTS, maxWorkers: 1, sequence: { groupOrder: 3 } } },
+      { extends: true, test: { name: 'growth', include: GROWTH_TESTS, maxWorkers: 1, sequence: { groupOrder: 4 } } },
       {
         extends: true,
         test: {
@@ -52,7 +62,7 @@ export default defineConfig({
           include: LONG_TESTS,
           exclude: [...configDefaults.exclude, ...DEATH_TESTS],
           maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
         },
       },
     ],
