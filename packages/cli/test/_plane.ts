@@ -54,8 +54,11 @@ export interface Account {
   revokeAll(): Promise<void>;
 }
 
-/** `pollSeconds`: between two polls of `svc login`. Default: next to none. */
-export async function startAccount({ pollSeconds = 0.05 }: { pollSeconds?: number } = {}): Promise<Account> {
+/** Between two polls of `svc login`, where nothing is about the time between them. */
+export const SOON_S = 0.05;
+
+/** `pollSeconds`: between two polls of `svc login`. */
+export async function startAccount({ pollSeconds = SOON_S }: { pollSeconds?: number } = {}): Promise<Account> {
   const clock = makeClock();
   const plane = await openDoor();
   const { url } = await startPlane({ now: clock.now, pollSeconds, env: { SVC_PLANE_URL: plane.url } });
