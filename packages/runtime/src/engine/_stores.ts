@@ -4,7 +4,7 @@ import type { SqlClient } from '../stores/sql.ts';
 import { newJournalPath } from './_setup.ts';
 import type { Place } from './_setup.ts';
 import { createDatabase, openPgClient, sharePglite } from './stores/_clients.ts';
-import { createOpenedPlaces } from './stores/postgres/_places.ts';
+import { createReusedPlaces } from './stores/postgres/_places.ts';
 import { openSqliteJournal } from './stores/sqlite/journal.ts';
 
 /** The same tests on SQLite and on Postgres: a server where there is one, PGlite otherwise. */
@@ -29,6 +29,6 @@ export function describeOnStores(name: string, tests: (newPlace: () => Place) =>
       await sql.close();
       await drop?.();
     });
-    tests(createOpenedPlaces(() => sql));
+    tests(createReusedPlaces(() => sql));
   });
 }

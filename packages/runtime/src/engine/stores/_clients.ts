@@ -12,7 +12,10 @@ import type { QueryOptions, SqlClient } from '../../stores/sql.ts';
 
 /** The one PGlite of this process, begun from what a development box starts from: to open another takes longer than most tests. */
 export function sharePglite(): Promise<SqlClient> {
-  shared ??= openPglite();
+  shared ??= openPglite().catch((error: unknown) => {
+    shared = undefined;
+    throw error;
+  });
   return shared;
 }
 
@@ -70,7 +73,7 @@ export async function administer(url: string, text: string): Promise<void> {
 
 let shared: Promise<SqlClient> | undefined;
 
-/** Statements go to it as those of a box do. */
+/** Statements go to it in one message, as those of a box do. */
 async function openPglite(): Promise<SqlClient> {
   const template = brotliDecompressSync(readFileSync(getPackageFile('template/pglite.tar.br')));
   const db = await PGlite.create({ loadDataDir: new Blob([template]) });
@@ -79,14 +82,20 @@ async function openPglite(): Promise<SqlClient> {
   /** It has one session: a statement or a transaction is alone with it. */
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = tail.then(work);
-    tail = turn.catch(() => {});
+    tail = turn.catch((error: Error) => {
+      // It hit a trap: what it holds is not to be trusted, and the next file opens another.
+      if (error.name === 'RuntimeError') shared = undefined;
+    });
     return turn;
   };
   const query = <Row>(text: string, params: unknown[] = [], { prepared }: QueryOptions = {}) =>
     queries.run({ text, params, rowMode: 'object', prepared }) as Promise<Row[]>;
   const exec = async (text: string): Promise<void> => {
-    await db.exec(text);
-    await queries.forget();
+    try {
+      await db.exec(text);
+    } finally {
+      await queries.forget();
+    }
   };
   return {
     query: (...args) => alone(() => query(...args)),

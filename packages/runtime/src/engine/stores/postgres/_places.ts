@@ -1,7 +1,8 @@
 import { onTestFinished } from 'vitest';
 import type { SqlClient } from '../../../stores/sql.ts';
 import type { JournalPlace } from '../contract/place.ts';
-import type { Journal } from '../../journal.ts';
+import { wrapJournal } from '../wrap.ts';
+import type { Around } from '../wrap.ts';
 import { openPostgresJournal } from './journal.ts';
 import { migratePostgres } from './migrate.ts';
 
@@ -44,26 +45,43 @@ export function createPlaces(sql: () => SqlClient): () => Promise<JournalPlace> 
 }
 
 /**
- * Places of tests that only open them, sometimes twice. Each is emptied after its test for a later one, unless a journal of it is
- * still open then: something may still write to it.
+ * Places of tests that only open them, sometimes twice. Each is emptied after its test for a later one on the same database, unless
+ * something may still write to it: a journal that is open or still answers, or the code of a test that did not pass.
  */
-export function createOpenedPlaces(sql: () => SqlClient): () => Pick<JournalPlace, 'open'> {
-  const idle: ReturnType<typeof createPlace>[] = [];
+export function createReusedPlaces(sql: () => SqlClient): () => Pick<JournalPlace, 'open'> {
   return () => {
+    const idle = idlePlaces.get(sql()) ?? [];
+    idlePlaces.set(sql(), idle);
     const place = idle.pop() ?? createPlace(sql());
-    const open = new Set<Journal>();
-    onTestFinished(async () => {
-      if (open.size > 0) return;
+    let isOver = false;
+    let opened = 0;
+    const calls = new Set<Promise<unknown>>();
+    onTestFinished(async ({ task }) => {
+      isOver = true;
+      if (task.result?.state !== 'pass' || opened > 0) return;
+      // An engine that was closed, or killed, does not wait for a claim it has begun.
+      const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(true), PATIENCE_MS));
+      if (await Promise.race([late, Promise.allSettled(calls).then(() => false)])) return;
       await sql().exec(toEmpty(place.schema));
       idle.push(place);
     });
+    const answer: Around = (_, call) => {
+      if (isOver) return new Promise(() => {});
+      const answered = call();
+      calls.add(answered);
+      const forget = () => calls.delete(answered);
+      answered.then(forget, forget);
+      return answered;
+    };
     return {
       async open() {
-        const journal = await place.open();
-        open.add(journal);
+        opened++;
+        const journal = wrapJournal(await place.open(), answer);
+        let isOpen = true;
         const close = async (): Promise<void> => {
           await journal.close();
-          open.delete(journal);
+          if (isOpen) opened--;
+          isOpen = false;
         };
         return { ...journal, close };
       },
@@ -72,6 +90,11 @@ export function createOpenedPlaces(sql: () => SqlClient): () => Pick<JournalPlac
 }
 
 // --- internal ---
+
+const idlePlaces = new WeakMap<SqlClient, ReturnType<typeof createPlace>[]>();
+
+/** For calls that are still under way. */
+const PATIENCE_MS = 2_000;
 
 const schemas = (function* names(): Generator<string, never> {
   for (let n = 1; ; n++) yield `journal_${n}`;
