@@ -36,13 +36,15 @@ const quiet = process.argv.includes('--quiet');
 /** @type {Map<string, string>} hash by the package's own name, for those that depend on it */
 const hashes = new Map();
 
-// Beside the packages, which do not need it; what it has to say it says itself.
+// Beside the packages, which do not need it. What it has to say it says itself.
 const driver = runScript('scripts/sqlite-driver.mjs', ['--once'], { show: true });
 const beside = buildPackage(BESIDE);
+let isBuilt = true;
 for (const name of PACKAGES) {
-  if (!(await (name === BESIDE ? beside : buildPackage(name)))) process.exit(1);
+  isBuilt &&= await (name === BESIDE ? beside : buildPackage(name));
 }
-await driver;
+await Promise.all([driver, beside]);
+process.exitCode = isBuilt ? 0 : 1;
 
 // --- internal ---
 
