@@ -22,8 +22,8 @@ export async function bootSaying(rig: Rig, workspace: Workspace, options: Partia
   const heard = async (pattern: RegExp, from = 0) => {
     try {
       return await eventually(() => said.slice(from).find((line) => pattern.test(line)), SOON);
-    } catch {
-      throw new Error(`Not said: ${pattern}. Said:\n${said.slice(from).join('\n')}`);
+    } catch (cause) {
+      throw new Error(`Not said: ${pattern}. Said:\n${said.slice(from).join('\n')}`, { cause });
     }
   };
   return { server, said, heard };

@@ -54,11 +54,11 @@ export interface Account {
   revokeAll(): Promise<void>;
 }
 
-/** Between two polls of `svc login`, where nothing is about the time between them. */
-export const SOON_S = 0.05;
+/** Between two polls of `svc login`, for tests that are not about them. */
+export const QUICK_POLL_S = 0.05;
 
-/** `pollSeconds`: between two polls of `svc login`. */
-export async function startAccount({ pollSeconds = SOON_S }: { pollSeconds?: number } = {}): Promise<Account> {
+/** `pollSeconds`: between two polls of `svc login`. Default: next to none. */
+export async function startAccount({ pollSeconds = QUICK_POLL_S }: { pollSeconds?: number } = {}): Promise<Account> {
   const clock = makeClock();
   const plane = await openDoor();
   const { url } = await startPlane({ now: clock.now, pollSeconds, env: { SVC_PLANE_URL: plane.url } });

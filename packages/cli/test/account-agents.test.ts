@@ -8,7 +8,7 @@ import { ask, signUpFirst } from '../../control-plane/test/_people.ts';
 import { startPlane } from '../../control-plane/test/_setup.ts';
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { makeHome } from './_home.ts';
-import { logIn, SOON_S } from './_plane.ts';
+import { logIn, QUICK_POLL_S } from './_plane.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readDocument, readError } from './_setup.ts';
 
@@ -19,7 +19,7 @@ const SECRET = 'f'.repeat(64);
 
 /** Someone who has signed in. */
 async function signIn() {
-  const plane = await startPlane({ pollSeconds: SOON_S });
+  const plane = await startPlane({ pollSeconds: QUICK_POLL_S });
   const ada = await signUpFirst(plane);
   const env = makeHome(plane);
   expect(await logIn(plane, ada, env)).toMatchObject({ exitCode: 0 });

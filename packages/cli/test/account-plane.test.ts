@@ -7,7 +7,7 @@ import type { RunningPlane, StoreName } from '../../control-plane/test/_setup.ts
 import { setupBoxes } from '../../runtime/test/_setup.ts';
 import { writeLink } from '../src/account/project-link.ts';
 import { makeHome } from './_home.ts';
-import { logIn, SOON_S } from './_plane.ts';
+import { logIn, QUICK_POLL_S } from './_plane.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readDocument, readError } from './_setup.ts';
 
@@ -16,7 +16,7 @@ const SECRET = 'f'.repeat(64);
 
 async function start(store: StoreName = 'sqlite') {
   const clock = makeClock();
-  const plane = await startPlane({ store, now: clock.now, pollSeconds: SOON_S });
+  const plane = await startPlane({ store, now: clock.now, pollSeconds: QUICK_POLL_S });
   const ada = await signUpFirst(plane);
   const env = { ...makeHome(), SVC_CONTROL_PLANE_URL: plane.url };
   return { plane, ada, env, clock };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { signUpFirst } from '../../control-plane/test/_people.ts';
 import { startPlane } from '../../control-plane/test/_setup.ts';
 import { makeHome } from './_home.ts';
-import { logIn, SOON_S } from './_plane.ts';
+import { logIn, QUICK_POLL_S } from './_plane.ts';
 import { runCli } from './_run.ts';
 import { makeProject, readError } from './_setup.ts';
 
@@ -17,7 +17,7 @@ describe('svc dev in a workspace that is not linked says how to work without a c
   };
 
   it('that is the session, the variable, or both', async () => {
-    const plane = await startPlane({ pollSeconds: SOON_S });
+    const plane = await startPlane({ pollSeconds: QUICK_POLL_S });
     const { SVC_CONTROL_PLANE_URL = '', ...home } = makeHome(plane) as Record<string, string>;
     await logIn(plane, await signUpFirst(plane), { ...home, SVC_CONTROL_PLANE_URL });
     const cwd = await makeProject();

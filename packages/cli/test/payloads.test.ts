@@ -16,7 +16,7 @@ import {
 } from '../../control-plane/test/_people.ts';
 import { startPlane } from '../../control-plane/test/_setup.ts';
 import { makeHome } from './_home.ts';
-import { logIn, SOON_S } from './_plane.ts';
+import { logIn, QUICK_POLL_S } from './_plane.ts';
 import { findMisfit, listPaths } from './_documents.ts';
 import { runCli } from './_run.ts';
 import { openSeededBox, seedEvals } from './_seeded.ts';
@@ -259,7 +259,7 @@ describe('every verb prints what docs/reference/payloads.json says of it', () =>
   );
 
   it('of a control plane', async () => {
-    const plane = await startPlane({ pollSeconds: SOON_S });
+    const plane = await startPlane({ pollSeconds: QUICK_POLL_S });
     const ada = await signUpFirst(plane);
     const agent = (await ask(plane, 'POST /api/v1/installations', { ...ada, body: { name: 'shop' } })).body
       .id as string;
