@@ -4,7 +4,9 @@ import { SCRATCH } from './scripts/_scratch.mjs';
 import { SHORT_LIVED } from './scripts/_short-lived.mjs';
 
 /** Requests are made larger until they are refused, beside a process that is asked all the time whether it lives. */
-export const GROWTH_TESTS = ['packages/runtime/test/growth.test.ts', 'packages/runtime/test/growth-full.test.ts'];
+export const GROWTH_TESTS = ['growth', 'growth-full', 'guardrail-hostile'].map(
+  (name) => `packages/runtime/test/${name}.test.ts`,
+);
 
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
@@ -50,8 +52,8 @@ export const PAGE_TESTS = [
 ];
 
 /**
- * They start the built command line, `svc dev` or programs of others over and over, or try each verb with all that is wrong: as much
- * of a processor as the rest of the suite.
+ * They start the built command line, `svc dev` or programs of others over and over, build again and again, or try each verb with all
+ * that is wrong: as much of a processor as the rest of the suite.
  */
 export const COMMAND_TESTS = [
   'packages/cli/test/e2e/*.test.ts',
@@ -84,19 +86,16 @@ export const COMMAND_TESTS = [
 
 /**
  * They try everything there is in every way: programs and texts made at random, every fault at each call, every caller at each
- * operation, every edit at each version, and the journal for PostgreSQL once more on PGlite. What they find, others have mostly
- * found: a fifth of what the suite would take.
+ * operation, every edit at each version, and the journal for PostgreSQL on PGlite. What they find, others have mostly found: a
+ * fifth of what the suite would take.
  */
 export const MATRIX_TESTS = [
   ...['engine/faults', 'engine/programs', 'engine/stores/postgres/journal-pglite', 'guardrails/hostile-texts'].map(
     (name) => `packages/runtime/src/${name}.test.ts`,
   ),
-  'packages/runtime/test/attacks-*.test.ts',
   ...[
     'agui-property',
     'chat-completions-chunking',
-    'copilot-attacks',
-    'guardrail-hostile',
     'messages-wire-chunking',
     'odd-texts',
     'ownership',
