@@ -212,7 +212,7 @@ describe('turns that wait for their client', () => {
   };
   /** Answers how to go on with it. */
   const pause = async (key: Key, threadId: string): Promise<object> => {
-    const messages = [{ id: 'm', role: 'user', content: 'tool:refund {}; delay:2000; say:Done.' }];
+    const messages = [{ id: 'm', role: 'user', content: 'tool:refund {}; delay:100; chunks:20' }];
     const { text } = await agui(key, threadId, { messages });
     const interruptId = /"interrupts":\[\{"id":"([^"]+)"/.exec(text)?.[1] ?? '';
     return { resume: [{ interruptId, status: 'resolved', payload: { decision: 'approve' } }] };
