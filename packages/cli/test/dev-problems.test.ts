@@ -53,7 +53,8 @@ describe('svc dev shows what svc check shows', () => {
       // Another edit does not print it again: one line says that it is there.
       from = said.length;
       workspace.edit('lib/word.ts', 'word-1', 'word-2');
-      await heard(/^reloaded lib\/word\.ts/, from);
+      // On a busy machine the edit before it is seen once more, and goes with it.
+      await heard(/^reloaded .*\blib\/word\.ts/, from);
       expect(await heard(/from before/, from)).toBe(
         '1 problem from before: workflows/refund.workflow.ts:7:3 step_not_awaited',
       );
