@@ -98,7 +98,8 @@ async function openPglite(): Promise<SqlClient> {
     }
   };
   return {
-    query: (...args) => alone(() => query(...args)),
+    query: <Row>(text: string, params?: unknown[], options?: QueryOptions) =>
+      alone(() => query<Row>(text, params, options)),
     exec: (text) => alone(() => exec(text)),
     transaction: (work) =>
       alone(async () => {
@@ -113,7 +114,7 @@ async function openPglite(): Promise<SqlClient> {
         }
       }),
     close: async () => {},
-  } as SqlClient;
+  };
 }
 
 // node-postgres leaves int8 as text; `SqlClient` promises a number.

@@ -37,7 +37,7 @@ export function createPlaces(sql: () => SqlClient): () => Promise<JournalPlace> 
         await place.migrate(version);
       },
       async remove() {
-        await sql().exec(toEmpty(place.schema));
+        await empty(sql(), place);
         idle.push(place);
       },
     };
@@ -62,7 +62,7 @@ export function createReusedPlaces(sql: () => SqlClient): () => Pick<JournalPlac
       // An engine that was closed, or killed, does not wait for a claim it has begun.
       const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(true), PATIENCE_MS));
       if (await Promise.race([late, Promise.allSettled(calls).then(() => false)])) return;
-      await sql().exec(toEmpty(place.schema));
+      await empty(sql(), place);
       idle.push(place);
     });
     const answer: Around = (_, call) => {
@@ -100,7 +100,8 @@ const schemas = (function* names(): Generator<string, never> {
   for (let n = 1; ; n++) yield `journal_${n}`;
 })();
 
-const toEmpty = (schema: string) => `
+const empty = (sql: SqlClient, { schema }: { schema: string }): Promise<void> =>
+  sql.exec(`
   do $$
   declare one record;
   begin
@@ -110,4 +111,4 @@ const toEmpty = (schema: string) => `
     for one in select sequencename from pg_sequences where schemaname = '${schema}' loop
       execute format('alter sequence ${schema}.%I restart', one.sequencename);
     end loop;
-  end $$`;
+  end $$`);
