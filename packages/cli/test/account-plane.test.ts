@@ -16,7 +16,9 @@ const SECRET = 'f'.repeat(64);
 
 async function start(store: StoreName = 'sqlite') {
   const clock = makeClock();
-  const plane = await startPlane({ store, now: clock.now, pollSeconds: QUICK_POLL_S });
+  // PostgreSQL keeps whole seconds of it.
+  const pollSeconds = store === 'postgres' ? 1 : QUICK_POLL_S;
+  const plane = await startPlane({ store, now: clock.now, pollSeconds });
   const ada = await signUpFirst(plane);
   const env = { ...makeHome(), SVC_CONTROL_PLANE_URL: plane.url };
   return { plane, ada, env, clock };

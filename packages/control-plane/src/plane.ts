@@ -29,7 +29,7 @@ export interface PlaneOptions {
   now?(): number;
   /** Default: `full`. */
   passwordCost?: PasswordCost;
-  /** Seconds that a device waits between two polls. Default: 5. */
+  /** Seconds that a device waits between two polls; whole ones where the store is PostgreSQL. Default: 5. */
   pollSeconds?: number;
 }
 
