@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { SHORT_LIVED } from '../../../scripts/_short-lived.mjs';
 
 /** Where a process is to kill itself. */
 export type Death =
@@ -46,7 +47,7 @@ export async function forkWorker({
   const child = fork(file, [folder, modelUrl, ...(database === undefined ? [] : [database])], {
     env: { ...process.env, ...(known ? { TURN_DEATH: JSON.stringify(known) } : {}) },
     // Not those of the test's own process, by which a package is its sources: what runs is what is built.
-    execArgv: [],
+    execArgv: SHORT_LIVED,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const ended = once(child, 'exit').then(([code]) => {
