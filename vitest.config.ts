@@ -4,16 +4,16 @@ import { SCRATCH } from './scripts/_scratch.mjs';
 import { SHORT_LIVED } from './scripts/_short-lived.mjs';
 
 /** Requests are made larger until they are refused, beside a process that is asked all the time whether it lives. */
-export const GROWTH_TESTS = ['growth', 'growth-full', 'guardrail-hostile'].map(
+const GROWTH_TESTS = ['growth', 'growth-full', 'guardrail-hostile'].map(
   (name) => `packages/runtime/test/${name}.test.ts`,
 );
 
 /**
  * Minutes each, and both cores: a container engine driven, a newcomer's whole way on three Nodes, stores and replicas lost
- * under a deployed box, the site of the docs. They and the other kinds that are listed here have a config of their own, which CI runs
- * too; what is in none of the lists is the suite.
+ * under a deployed box, the site of the docs. `.ci/containers.sh` brings up what the tests of the container stack need; without,
+ * they are skipped and say so. What is in none of the lists here is the suite.
  */
-export const LONG_TESTS = [
+const LONG_TESTS = [
   ...['stack', 'plane-image', 'published', 'newcomer', 'teams', 'deployed-outages', 'deployed-replicas', 'package'].map(
     (name) => `packages/cli/test/e2e/${name}.test.ts`,
   ),
@@ -30,7 +30,7 @@ export const LONG_TESTS = [
  * They end processes and servers over and over, or start a deployed box for each thing they say: a quarter of all the processor
  * time that the tests take. Beside each other, as they wait for most of it.
  */
-export const DEATH_TESTS = [
+const DEATH_TESTS = [
   'packages/*/test/**/*crash*.test.ts',
   ...['outage', 'poison', 'slow-readers', 'torture'].map((name) => `packages/runtime/test/${name}.test.ts`),
   ...['deployed', 'deployed-gate', 'deployed-page', 'deployed-refusals', 'deployed-tables', 'rollover', 'stores'].map(
@@ -43,7 +43,7 @@ export const DEATH_TESTS = [
  * They open pages in a Chromium, whose processes take as much of the machine as those of all other tests of the suite. Where there
  * is none most of each is skipped.
  */
-export const PAGE_TESTS = [
+const PAGE_TESTS = [
   'packages/dashboard/test/*.test.ts',
   'packages/control-plane/test/pages.test.ts',
   ...['browser', 'docs-browser', 'react', 'react-runs', 'wires-in-pages'].map(
@@ -55,7 +55,7 @@ export const PAGE_TESTS = [
  * They start the built command line, `svc dev` or programs of others over and over, build again and again, or try each verb with all
  * that is wrong: as much of a processor as the rest of the suite.
  */
-export const COMMAND_TESTS = [
+const COMMAND_TESTS = [
   'packages/cli/test/e2e/*.test.ts',
   'packages/cli/test/*-transcripts.test.ts',
   ...[
@@ -89,7 +89,7 @@ export const COMMAND_TESTS = [
  * operation, every edit at each version, and the journal for PostgreSQL on PGlite. What they find, others have mostly found: a
  * fifth of what the suite would take.
  */
-export const MATRIX_TESTS = [
+const MATRIX_TESTS = [
   ...['engine/faults', 'engine/programs', 'engine/stores/postgres/journal-pglite', 'guardrails/hostile-texts'].map(
     (name) => `packages/runtime/src/${name}.test.ts`,
   ),
@@ -115,12 +115,12 @@ const ALONE = [
 ];
 
 /** Lines are wrapped with the real paths in them, so how long those are is seen: these stay in the usual folder. */
-export const WRAPPED = ['packages/cli/test/*transcripts.test.ts'];
+const WRAPPED = ['packages/cli/test/*transcripts.test.ts'];
 
 /** The modules of the runtime are loaded once a worker, not once a file, which took longer than most files run. */
-export const SHARED = { isolate: false, env: { TMPDIR: SCRATCH } };
+const SHARED = { isolate: false, env: { TMPDIR: SCRATCH } };
 
-export const base = defineConfig({
+export default defineConfig({
   resolve: { conditions: ['svc-source'] },
   ssr: { resolve: { conditions: ['svc-source'] } },
   test: {
@@ -137,16 +137,13 @@ export const base = defineConfig({
     // nothing is tried again.
     retry: process.env.CI ? 1 : 0,
     // A module is transformed again once it, the config or the lockfile has changed: some tests at a desk begin in half of the time.
+    // One config for all kinds, so that none of them transforms what another has.
     experimental: { fsModuleCache: true },
     globalSetup: ['scripts/_scratch.mjs'],
     setupFiles: ['scripts/_waits.mjs', 'scripts/_polling.mjs'],
-  },
-});
-
-export default defineConfig({
-  ...base,
-  test: {
-    ...base.test,
+    // Where SVC_TEST_DEADLINE is set, in seconds since 1970, nothing begins after it.
+    runner: 'scripts/_deadline.mjs',
+    // The first two are the suite (SUITE in scripts/_suite.mjs).
     projects: [
       { extends: true, test: { name: 'alone', include: ALONE, env: { TMPDIR: SCRATCH } } },
       {
@@ -156,6 +153,41 @@ export default defineConfig({
           include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'playground/test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...OTHER_KINDS, ...ALONE],
           ...SHARED,
+        },
+      },
+      { extends: true, test: { name: 'matrices', include: MATRIX_TESTS, ...SHARED, sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: {
+          name: 'pages',
+          include: PAGE_TESTS,
+          exclude: [...configDefaults.exclude, ...LONG_TESTS],
+          ...SHARED,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'commands',
+          include: COMMAND_TESTS,
+          exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...WRAPPED],
+          env: { TMPDIR: SCRATCH },
+          sequence: { groupOrder: 3 },
+        },
+      },
+      { extends: true, test: { name: 'commands, wrapped', include: WRAPPED, sequence: { groupOrder: 3 } } },
+      { extends: true, test: { name: 'deaths', include: DEATH_TESTS, sequence: { groupOrder: 4 } } },
+      // They work all the time, and the others wait for most of theirs: CI runs them beside those.
+      { extends: true, test: { name: 'growth', include: GROWTH_TESTS, maxWorkers: 1, sequence: { groupOrder: 5 } } },
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: LONG_TESTS,
+          exclude: [...configDefaults.exclude, ...DEATH_TESTS],
+          maxWorkers: 1,
+          sequence: { groupOrder: 6 },
         },
       },
     ],

@@ -21,6 +21,19 @@ import { ROOT, binOf, runScript } from './_tool.mjs';
  *   that the deadline has cut short.
  */
 
+/** The projects of vitest that `pnpm test` runs. The others have commands of their own. */
+export const SUITE = ['alone', 'shared'];
+
+/**
+ * Arguments of vitest with those projects, where none is named among them.
+ * @param {string[]} args
+ * @param {string[]} projects as vitest takes them: `!name` leaves one out
+ */
+export function withProjects(args, projects) {
+  const isNamed = args.some((arg) => arg.startsWith('--project'));
+  return isNamed ? args : [...projects.map((name) => `--project=${name}`), ...args];
+}
+
 /** A file that took longer is not run again, nor are more files than this: then something is broken, not late. */
 const AGAIN = { minutes: 15, files: 8 };
 

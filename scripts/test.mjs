@@ -6,7 +6,7 @@
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
-import { runSuite } from './_suite.mjs';
+import { runSuite, SUITE, withProjects } from './_suite.mjs';
 import { ROOT, binOf, runScript, secondsSince } from './_tool.mjs';
 
 /**
@@ -84,7 +84,7 @@ async function runTests(built) {
   const started = performance.now();
   await mkdir(CACHE, { recursive: true });
   const waits = join(CACHE, `${process.pid}.waits`);
-  const { ok, ...summary } = await runSuite(vitestArgs, { ...process.env, SVC_TEST_WAITS: waits });
+  const { ok, ...summary } = await runSuite(withProjects(vitestArgs, SUITE), { ...process.env, SVC_TEST_WAITS: waits });
   const files = readWaits(await readFile(waits, 'utf8').catch(() => ''));
   await rm(waits, { force: true });
   return {
