@@ -172,7 +172,7 @@ export default defineConfig({
           name: 'commands',
           include: COMMAND_TESTS,
           exclude: [...configDefaults.exclude, ...LONG_TESTS, ...DEATH_TESTS, ...WRAPPED],
-          env: { TMPDIR: SCRATCH },
+          ...SHARED,
           sequence: { groupOrder: 3 },
         },
       },
